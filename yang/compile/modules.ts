@@ -1,0 +1,133 @@
+// The modules at hand, and how a name used in one of them is found: own scope first, then the module, then by prefix
+// in an imported module (RFC 7950 §5.5, §7.1.4–5).
+import { readStatements, type Statement, YangError } from './reader.ts';
+
+export interface Module {
+  readonly name: string;
+  readonly prefix: string;
+  readonly imports: ReadonlyMap<string, string>;
+  readonly statements: readonly Statement[];
+  readonly at: Statement;
+}
+
+/** Where a statement stands: its module, and the statements around it, innermost last. */
+export interface Scope {
+  readonly module: Module;
+  readonly around: readonly Statement[];
+}
+
+export function child(of: Statement, keyword: string): Statement | undefined {
+  return of.children.find((statement) => statement.keyword === keyword);
+}
+
+export function argument(of: Statement): string {
+  if (of.argument === undefined) throw new YangError(of, 'needs an argument');
+  return of.argument;
+}
+
+/** The argument of the sub-statement `keyword`, if there is one. */
+export function text(of: Statement, keyword: string): string | undefined {
+  const found = child(of, keyword);
+  return found === undefined ? undefined : argument(found);
+}
+
+export class ModuleSet {
+  readonly #modules = new Map<string, Module>();
+  readonly #submodules: Statement[] = [];
+
+  /** Reads a module; `file` stands in its errors. A module of the same name is refused. Throws `YangError`. */
+  add(source: string, file: string): Module | undefined {
+    const [top, second] = readStatements(source, file);
+    if (top === undefined) throw new YangError({ module: file, line: 1 }, 'the module is empty');
+    if (second !== undefined) throw new YangError(second, 'only one module may stand in a file');
+    if (top.keyword === 'submodule') {
+      this.#submodules.push(top);
+      return undefined;
+    }
+    if (top.keyword !== 'module') throw new YangError(top, 'a file must hold a module or submodule');
+    const name = argument(top);
+    if (this.#modules.has(name)) throw new YangError(top, 'a module of this name is already loaded');
+    const included = top.children.filter((s) => s.keyword === 'include').flatMap((s) => this.#include(s));
+    const statements = [...top.children, ...included];
+    const prefix = text(top, 'prefix');
+    if (prefix === undefined) throw new YangError(top, 'a module needs a prefix');
+    const imports = new Map<string, string>();
+    for (const statement of statements.filter((s) => s.keyword === 'import')) {
+      imports.set(text(statement, 'prefix') ?? argument(statement), argument(statement));
+    }
+    const module: Module = { name, prefix, imports, statements, at: top };
+    this.#modules.set(name, module);
+    return module;
+  }
+
+  #include(statement: Statement): readonly Statement[] {
+    const found = this.#submodules.find((s) => s.argument === statement.argument);
+    if (found === undefined) throw new YangError(statement, 'the submodule is not loaded (load it before its module)');
+    return found.children;
+  }
+
+  get(name: string): Module | undefined {
+    return this.#modules.get(name);
+  }
+
+  all(): readonly Module[] {
+    return [...this.#modules.values()];
+  }
+
+  /** A copy that can grow without the original seeing it. */
+  fork(): ModuleSet {
+    const copy = new ModuleSet();
+    for (const [name, module] of this.#modules) copy.#modules.set(name, module);
+    copy.#submodules.push(...this.#submodules);
+    return copy;
+  }
+
+  /** Splits `prefix:name` and finds the module the prefix stands for. */
+  prefixed(reference: string, at: Statement, module: Module): { module: Module; name: string } {
+    const colon = reference.indexOf(':');
+    if (colon < 0) return { module, name: reference };
+    const prefix = reference.slice(0, colon);
+    const name = reference.slice(colon + 1);
+    if (prefix === module.prefix) return { module, name };
+    const imported = module.imports.get(prefix);
+    if (imported === undefined) throw new YangError(at, `prefix "${prefix}" is not imported`);
+    const found = this.#modules.get(imported);
+    if (found === undefined) throw new YangError(at, `module "${imported}" is not loaded`);
+    return { module: found, name };
+  }
+
+  /** Finds the `typedef` or `grouping` a reference means, with the scope it must be read in. */
+  find(keyword: 'typedef' | 'grouping', reference: string, at: Statement, scope: Scope): { statement: Statement; scope: Scope } {
+    const { module, name } = this.prefixed(reference, at, scope.module);
+    if (module === scope.module) {
+      for (let depth = scope.around.length; depth > 0; depth--) {
+        const statement = scope.around[depth - 1]!.children.find((s) => s.keyword === keyword && s.argument === name);
+        if (statement !== undefined) return { statement, scope: { module, around: scope.around.slice(0, depth) } };
+      }
+    }
+    const statement = module.statements.find((s) => s.keyword === keyword && s.argument === name);
+    if (statement === undefined) throw new YangError(at, `${keyword} "${reference}" is not defined`);
+    return { statement, scope: { module, around: [] } };
+  }
+
+  /** Names of every identity derived, directly or not, from `module:name` (RFC 7950 §9.10). */
+  derived(module: Module, name: string): string[] {
+    const out: string[] = [];
+    const wanted = [`${module.name}:${name}`];
+    for (let next = wanted.shift(); next !== undefined; next = wanted.shift()) {
+      for (const candidate of this.#modules.values()) {
+        for (const identity of candidate.statements.filter((s) => s.keyword === 'identity')) {
+          const bases = identity.children
+            .filter((s) => s.keyword === 'base')
+            .map((s) => this.prefixed(argument(s), s, candidate));
+          if (!bases.some((base) => `${base.module.name}:${base.name}` === next)) continue;
+          const found = argument(identity);
+          if (out.includes(found)) continue;
+          out.push(found);
+          wanted.push(`${candidate.name}:${found}`);
+        }
+      }
+    }
+    return out;
+  }
+}
