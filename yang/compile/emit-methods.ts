@@ -79,7 +79,7 @@ class Interfaces {
     const wire = extension(node, 'wire-name');
     const key = typeof wire === 'string' ? wire : node.name;
     const quoted = /^[A-Za-z][A-Za-z0-9]*$/.test(key) ? key : `'${key}'`;
-    const required = extension(node, 'present') !== undefined || ('mandatory' in node && node.mandatory === true);
+    const required = extension(node, 'present') !== undefined || ('mandatory' in node && node.mandatory);
     const type = this.#type(node, owner);
     const absent = required || type === 'unknown' ? '' : ' | undefined';
     return `  ${doc(node.description)}readonly ${quoted}${required ? '' : '?'}: ${type}${absent};`;

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { emitCommands } from './emit-commands.ts';
 import { emitMethods } from './emit-methods.ts';
 import { SchemaTree } from './tree.ts';
 
@@ -21,7 +22,9 @@ function only(modules: Readonly<Record<string, string>>, wanted: RegExp): Record
 export function generatedFiles(): Record<string, string> {
   const modules = readModules();
   const protocol = SchemaTree.compile(only(modules, /^ze-(types|extensions|plugin-(types|engine|callback))\.yang$/));
-  return { 'methods.ts': format('methods.ts', emitMethods(protocol.rpcs)) };
+  const commands = SchemaTree.compile(only(modules, /^(ze-(types|extensions)|.*-cmd)\.yang$/));
+  const texts = { 'methods.ts': emitMethods(protocol.rpcs), 'commands.ts': emitCommands(commands.root) };
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, format(name, text)]));
 }
 
 /** Runs the house formatter over a text. */

@@ -2,7 +2,7 @@
 // flattened (each child remembers its choice and case).
 import { argument, child, type ModuleSet, type Scope, text } from './modules.ts';
 import { type Statement, YangError } from './reader.ts';
-import type { ContainerNode, RpcNode, SchemaNode } from './schema.ts';
+import type { ContainerNode, LeafNode, RpcNode, SchemaNode } from './schema.ts';
 import { isParent } from './schema.ts';
 import { resolveType } from './types.ts';
 
@@ -216,8 +216,8 @@ export class Resolver {
     const fallback = text(s, 'default');
     const mandatory = text(s, 'mandatory');
     if (node.kind === 'leaf') {
-      const { mandatory: _mandatory, ...rest } = node;
       const must = mandatory === undefined ? node.mandatory === true : mandatory === 'true';
+      const rest = Object.fromEntries(Object.entries(node).filter(([key]) => key !== 'mandatory')) as unknown as LeafNode;
       return {
         ...rest,
         ...common,
