@@ -4,6 +4,7 @@ import {
   type ContainerNode,
   extension,
   INTEGER_BOUNDS,
+  type IntegerBase,
   type LeafListNode,
   type LeafNode,
   type SchemaNode,
