@@ -25,11 +25,17 @@ export const systemClock: Clock = {
   },
 };
 
+interface Due {
+  readonly at: number;
+  readonly sequence: number;
+  readonly action: () => void;
+}
+
 /** A clock that stands still until a test moves it. Timers fire in order of their due time. */
 export class ManualClock implements Clock {
   #now = 0;
   #sequence = 0;
-  readonly #due: { at: number; sequence: number; action: () => void }[] = [];
+  readonly #due: Due[] = [];
   readonly #epoch: number;
 
   constructor(epoch = Date.UTC(2026, 0, 1)) {
@@ -59,7 +65,7 @@ export class ManualClock implements Clock {
   advance(ms: number): void {
     const target = this.#now + ms;
     for (;;) {
-      let next: (typeof this.#due)[number] | undefined;
+      let next: Due | undefined;
       for (const entry of this.#due) {
         if (entry.at > target) continue;
         if (next === undefined || entry.at < next.at || (entry.at === next.at && entry.sequence < next.sequence)) next = entry;
