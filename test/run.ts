@@ -22,10 +22,9 @@ if (files.length === 0) {
 } else {
   // Interop tests own ports and daemons of the machine: one at a time. The rest share the cores.
   const concurrency = words.includes('interop') ? 1 : availableParallelism();
-  run({ files, concurrency, timeout: 300_000 })
-    .on('test:fail', (event) => {
-      if (event.todo === undefined || event.todo === false) process.exitCode = 1;
-    })
-    .compose(new spec())
-    .pipe(process.stdout);
+  const stream = run({ files, concurrency, timeout: 300_000 });
+  stream.on('test:fail', (event) => {
+    if (event.todo === undefined || event.todo === false) process.exitCode = 1;
+  });
+  stream.pipe(new spec()).pipe(process.stdout);
 }

@@ -34,7 +34,16 @@ const ALLOWED: readonly (readonly [folder: string, allowed: readonly string[]])[
   ['engine/codec', ['engine/codec', 'engine/core', 'sdk/wire', 'sdk/rpc', 'types:engine/bgp/port.ts', 'types:sdk/plugin']],
   [
     'engine/bus',
-    ['engine/bus', 'engine/codec', 'engine/core', 'engine/config', 'sdk/wire', 'sdk/rpc', 'types:engine/bgp/port.ts', 'types:sdk/plugin'],
+    [
+      'engine/bus',
+      'engine/codec',
+      'engine/core',
+      'engine/config',
+      'sdk/wire',
+      'sdk/rpc',
+      'types:engine/bgp/port.ts',
+      'types:sdk/plugin',
+    ],
   ],
   [
     'engine/host',
@@ -127,7 +136,11 @@ test('nothing imports the composition roots but the program and the tests', () =
   const roots = ['engine/daemon.ts', 'engine/thread.ts', 'engine/main.ts'];
   const faults = sources
     .filter((source) => !within(source.path, 'test') && source.path !== 'engine/main.ts' && source.path !== 'engine/daemon.ts')
-    .flatMap((source) => arrows(source).filter((arrow) => roots.includes(arrow.to) && !arrow.typeOnly).map((arrow) => `${source.path} → ${arrow.to}`));
+    .flatMap((source) =>
+      arrows(source)
+        .filter((arrow) => roots.includes(arrow.to) && !arrow.typeOnly)
+        .map((arrow) => `${source.path} → ${arrow.to}`),
+    );
   assert.deepEqual(faults, []);
 });
 
@@ -136,14 +149,19 @@ test('files are kebab-case and named for the thing they hold', () => {
   const faults = sources
     .map((source) => source.path)
     .filter((path) => {
-      const base = path.split('/').at(-1)?.replace(/(\.test)?\.ts$/, '') ?? '';
+      const base =
+        path
+          .split('/')
+          .at(-1)
+          ?.replace(/(\.test)?\.ts$/, '') ?? '';
       return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(base) || base.split('-').some((word) => banned.test(word));
     });
   assert.deepEqual(faults, []);
 });
 
 test('the top level holds the house and nothing else', () => {
-  const plan = /^(\..*|package(-lock)?\.json|tsconfig(\..*)?\.json|engine|plugins|yang|sdk|test|examples|README\.md|LICENSE|eslint\.config\.js|biome\.json|knip\.json|dist|node_modules)$/;
+  const plan =
+    /^(\..*|package(-lock)?\.json|tsconfig(\..*)?\.json|engine|plugins|yang|sdk|test|examples|README\.md|LICENSE|eslint\.config\.js|biome\.json|knip\.json|dist|node_modules)$/;
   assert.deepEqual(
     readdirSync(root).filter((name) => !plan.test(name)),
     [],
