@@ -8,6 +8,7 @@ export * from './bytes.ts';
 export * from './context.ts';
 export * from './family.ts';
 export * as faultCode from './fault.ts';
+export * from './fault-list.ts';
 export { DISCARD, OK, type Outcome, outcomeName, reasonText, RESET, WITHDRAW } from './fault.ts';
 export * from './message.ts';
 export * from './nlri/next-hop.ts';

@@ -8,6 +8,7 @@ import { ATTRIBUTES } from './attribute/table.ts';
 import { hashBytes } from './bytes.ts';
 import { plainContext, type WireContext } from './context.ts';
 import { AFI_IPV4, type Family, IPV4_UNICAST, NO_FAMILY, SAFI_MPLS_VPN } from './family.ts';
+import { FaultList } from './fault-list.ts';
 import * as fault from './fault.ts';
 import { DISCARD, OK, type Outcome, RESET, WITHDRAW } from './fault.ts';
 import { HEADER_LENGTH } from './message.ts';
@@ -21,9 +22,6 @@ export const HAS_AS_PATH = 2;
 export const HAS_NEXT_HOP = 4;
 /** NEXT_HOP holds an address no IPv4 route may use; harmless where MP_REACH_NLRI brings its own. */
 export const NEXT_HOP_UNUSABLE = 8;
-
-/** Faults kept for the report; more are counted in `faultTotal` only. */
-export const MAX_FAULTS = 32;
 
 /** Made once per session and moved over messages. All `*At` are offsets into `bytes` and `view`; a length of 0 means absent. */
 export class UpdateView {
@@ -79,10 +77,8 @@ export class UpdateView {
   /** The NOTIFICATION when `outcome` is RESET; its data is `notificationData()`. */
   code: number;
   subcode: number;
-  faultTotal: number;
-  readonly #faultCodes: Uint8Array;
-  readonly #faultApproaches: Uint8Array;
-  readonly #faultReasons: Uint8Array;
+  /** What was found wrong, for the report. */
+  readonly faults: FaultList;
 
   readonly #cursor: AttributeCursor;
   /** One bit a code, for duplicates. */
@@ -134,10 +130,7 @@ export class UpdateView {
     this.outcome = OK;
     this.code = 0;
     this.subcode = 0;
-    this.faultTotal = 0;
-    this.#faultCodes = new Uint8Array(MAX_FAULTS);
-    this.#faultApproaches = new Uint8Array(MAX_FAULTS);
-    this.#faultReasons = new Uint8Array(MAX_FAULTS);
+    this.faults = new FaultList();
     this.#cursor = new AttributeCursor();
     this.#seen = new Int32Array(8);
     this.#otherAttributes = false;
@@ -206,25 +199,6 @@ export class UpdateView {
     return this.block.copy(out, outAt);
   }
 
-  /** Number of faults that can be read, at most MAX_FAULTS. */
-  get faultCount(): number {
-    return this.faultTotal < MAX_FAULTS ? this.faultTotal : MAX_FAULTS;
-  }
-
-  /** Attribute code of fault `index`, 0 when it concerns no attribute (sections, classic NLRI). */
-  faultCode(index: number): number {
-    return this.#faultCodes[index]!;
-  }
-
-  faultApproach(index: number): Outcome {
-    return this.#faultApproaches[index]! as Outcome;
-  }
-
-  /** A reason of `fault.ts`. */
-  faultReason(index: number): number {
-    return this.#faultReasons[index]!;
-  }
-
   /** The NOTIFICATION's data, a copy, never longer than what was received. */
   notificationData(): Uint8Array {
     return this.#dataBytes.slice(this.#dataAt, this.#dataAt + this.#dataLength);
@@ -259,7 +233,7 @@ export class UpdateView {
     this.outcome = OK;
     this.code = 0;
     this.subcode = 0;
-    this.faultTotal = 0;
+    this.faults.clear();
     this.#otherAttributes = false;
     this.#dataBytes = bytes;
     this.#dataLength = 0;
@@ -465,7 +439,7 @@ export class UpdateView {
 
   /** A malformed attribute of the same code already says it. */
   #missing(code: number): void {
-    for (let i = 0; i < this.faultCount; i++) if (this.#faultCodes[i] === code && this.#faultApproaches[i] === WITHDRAW) return;
+    if (this.faults.has(code, WITHDRAW)) return;
     this.#note(code, WITHDRAW, fault.MISSING, fault.MISSING_WELL_KNOWN, this.attributesAt, 0);
   }
 
@@ -507,7 +481,7 @@ export class UpdateView {
 
   /** Notes a fault short of a reset and raises the outcome to its approach; returns the approach. */
   #note(code: number, approach: Outcome, reason: number, subcode: number, at: number, length: number): Outcome {
-    this.#record(code, approach, reason);
+    this.faults.add(code, approach, reason);
     if (approach === WITHDRAW && this.outcome < WITHDRAW) {
       this.#worstCode = code;
       this.#worstSubcode = subcode;
@@ -520,21 +494,13 @@ export class UpdateView {
 
   /** Data of the NOTIFICATION is `length` bytes at `at`, of the message unless `#dataBytes` was set before. */
   #reset(subcode: number, at: number, length: number, code: number, reason: number): Outcome {
-    this.#record(code, RESET, reason);
+    this.faults.add(code, RESET, reason);
     this.outcome = RESET;
     this.code = fault.UPDATE_MESSAGE_ERROR;
     this.subcode = subcode;
     this.#dataAt = at;
     this.#dataLength = length;
     return RESET;
-  }
-
-  #record(code: number, approach: Outcome, reason: number): void {
-    const index = this.faultTotal++;
-    if (index >= MAX_FAULTS) return;
-    this.#faultCodes[index] = code;
-    this.#faultApproaches[index] = approach;
-    this.#faultReasons[index] = reason;
   }
 }
 
