@@ -1,0 +1,169 @@
+// The one root logger: pino behind the `Log` the rooms know, a level per subsystem that may change while the daemon runs, and a ring of
+// the last records for `log recent`.
+import pino from 'pino';
+import type { Log } from './log.ts';
+import { formatRecord } from './log-text.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'disabled'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogSettings {
+  readonly level: LogLevel;
+  /** `bgp.session` → level; a subsystem without an entry takes its parent's (`bgp`), then `level`. */
+  readonly subsystems: Readonly<Record<string, LogLevel>>;
+  /** `json` for machines, `text` for people. */
+  readonly format: 'json' | 'text';
+  readonly destination: 'stderr' | 'stdout';
+}
+
+export interface RecentRecord {
+  /** ms since the epoch */
+  readonly at: number;
+  readonly level: LogLevel;
+  readonly subsystem: string;
+  readonly message: string;
+  readonly fields: object;
+}
+
+const RECENT_LIMIT = 1000;
+/** Bytes the sink may hold back when nobody reads it; beyond it records are dropped and counted. */
+const SINK_LIMIT = 4 * 1024 * 1024;
+
+export class RootLog {
+  readonly #sink: ReturnType<typeof pino.destination>;
+  readonly #pino: pino.Logger;
+  readonly #recent: RecentRecord[] = [];
+  #levels = new Map<string, LogLevel>();
+  #default: LogLevel;
+  /** Changes whenever a level does, so that children look theirs up again. */
+  generation = 0;
+  /** Records the sink refused because nobody read it. */
+  dropped = 0;
+
+  constructor(settings: LogSettings) {
+    this.#default = settings.level;
+    this.#levels = new Map(Object.entries(settings.subsystems));
+    this.#sink = pino.destination({ dest: settings.destination === 'stdout' ? 1 : 2, sync: false, maxLength: SINK_LIMIT });
+    this.#sink.on('drop', () => this.dropped++);
+    this.#sink.on('error', () => this.dropped++);
+    const stream = settings.format === 'json' ? this.#sink : { write: (line: string) => this.#sink.write(formatRecord(line)) };
+    this.#pino = pino(
+      {
+        level: 'trace',
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        redact: { paths: ['secret', 'token', 'password', '*.secret', '*.token', '*.password'], censor: '(secret)' },
+      },
+      stream,
+    );
+  }
+
+  /** A log for one subsystem. */
+  log(subsystem: string): Log {
+    return new SubsystemLog(this, this.#pino.child({ subsystem }), subsystem);
+  }
+
+  configure(level: LogLevel, subsystems: Readonly<Record<string, LogLevel>>): void {
+    this.#default = level;
+    this.#levels = new Map(Object.entries(subsystems));
+    this.generation++;
+  }
+
+  set(subsystem: string, level: LogLevel): void {
+    this.#levels.set(subsystem, level);
+    this.generation++;
+  }
+
+  levels(): Readonly<Record<string, LogLevel>> {
+    return { default: this.#default, ...Object.fromEntries(this.#levels) };
+  }
+
+  /** Index into LOG_LEVELS: records below are not written. */
+  threshold(subsystem: string): number {
+    for (let name = subsystem; name !== ''; name = name.slice(0, Math.max(0, name.lastIndexOf('.')))) {
+      const level = this.#levels.get(name);
+      if (level !== undefined) return LOG_LEVELS.indexOf(level);
+    }
+    return LOG_LEVELS.indexOf(this.#default);
+  }
+
+  remember(record: RecentRecord): void {
+    this.#recent.push(record);
+    if (this.#recent.length > RECENT_LIMIT) this.#recent.shift();
+  }
+
+  /** The newest last. */
+  recent(): readonly RecentRecord[] {
+    return this.#recent;
+  }
+
+  /** Writes out what is held; for the end of the process. */
+  flush(): void {
+    try {
+      this.#sink.flushSync();
+    } catch {
+      // A sink that is gone takes nothing more.
+    }
+  }
+}
+
+class SubsystemLog implements Log {
+  readonly #root: RootLog;
+  readonly #pino: pino.Logger;
+  readonly #subsystem: string;
+  #generation = -1;
+  #threshold = 0;
+
+  constructor(root: RootLog, logger: pino.Logger, subsystem: string) {
+    this.#root = root;
+    this.#pino = logger;
+    this.#subsystem = subsystem;
+  }
+
+  error(fields: object, message: string): void {
+    this.#write('error', 4, fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#write('warn', 3, fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#write('info', 2, fields, message);
+  }
+
+  debug(fields: object, message: string): void {
+    this.#write('debug', 1, fields, message);
+  }
+
+  trace(fields: object, message: string): void {
+    this.#write('trace', 0, fields, message);
+  }
+
+  child(bindings: Readonly<Record<string, unknown>>): Log {
+    const named = bindings['subsystem'];
+    if (typeof named !== 'string') return new SubsystemLog(this.#root, this.#pino.child(bindings), this.#subsystem);
+    const { subsystem: _, ...rest } = bindings;
+    const log = this.#root.log(named);
+    return Object.keys(rest).length === 0 ? log : log.child(rest);
+  }
+
+  get debugEnabled(): boolean {
+    return this.#limit() <= 1;
+  }
+
+  #limit(): number {
+    if (this.#generation !== this.#root.generation) {
+      this.#generation = this.#root.generation;
+      this.#threshold = this.#root.threshold(this.#subsystem);
+    }
+    return this.#threshold;
+  }
+
+  #write(level: LogLevel & keyof Log, rank: number, fields: object, message: string): void {
+    if (rank < this.#limit()) return;
+    this.#root.remember({ at: Date.now(), level, subsystem: this.#subsystem, message, fields });
+    this.#pino[level as 'info'](fields, message);
+  }
+}
