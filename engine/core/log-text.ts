@@ -1,6 +1,5 @@
 // A log record as a line for people. Values are data: control characters never reach the terminal.
 
-// eslint-disable-next-line no-control-regex -- finding control characters is the point
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
 /** `2026-11-30T17:40:00.000Z warn  bgp.session  hold timer expired  peer=left` from a pino line. */
@@ -19,7 +18,7 @@ export function formatRecord(line: string): string {
 
 function printable(value: unknown): string {
   if (typeof value === 'string') return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value) ?? '';
+  return value === undefined ? '' : JSON.stringify(value);
 }
 
 function escapeControl(character: string): string {

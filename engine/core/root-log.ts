@@ -144,9 +144,9 @@ class SubsystemLog implements Log {
   child(bindings: Readonly<Record<string, unknown>>): Log {
     const named = bindings['subsystem'];
     if (typeof named !== 'string') return new SubsystemLog(this.#root, this.#pino.child(bindings), this.#subsystem);
-    const { subsystem: _, ...rest } = bindings;
+    const rest = Object.entries(bindings).filter(([key]) => key !== 'subsystem');
     const log = this.#root.log(named);
-    return Object.keys(rest).length === 0 ? log : log.child(rest);
+    return rest.length === 0 ? log : log.child(Object.fromEntries(rest));
   }
 
   get debugEnabled(): boolean {
