@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emitCommands } from './emit-commands.ts';
+import { emitConfig, emitModules } from './emit-config.ts';
 import { emitMethods } from './emit-methods.ts';
 import { SchemaTree } from './tree.ts';
 
@@ -18,12 +19,23 @@ function only(modules: Readonly<Record<string, string>>, wanted: RegExp): Record
   return Object.fromEntries(Object.entries(modules).filter(([name]) => wanted.test(name)));
 }
 
+/** The modules of the configuration: Ze's `*-conf` and what Zest adds to the language. */
+export function configModules(modules = readModules()): Record<string, string> {
+  return only(modules, /^(ze-(types|extensions)|ze-.*-conf|zest-(?!.*cmd).*)\.yang$/);
+}
+
 /** Path below `yang/generated` to text, formatted. */
 export function generatedFiles(): Record<string, string> {
   const modules = readModules();
   const protocol = SchemaTree.compile(only(modules, /^ze-(types|extensions|plugin-(types|engine|callback))\.yang$/));
   const commands = SchemaTree.compile(only(modules, /^(ze-(types|extensions)|.*-cmd)\.yang$/));
-  const texts = { 'methods.ts': emitMethods(protocol.rpcs), 'commands.ts': emitCommands(commands.root) };
+  const config = configModules(modules);
+  const texts = {
+    'methods.ts': emitMethods(protocol.rpcs),
+    'commands.ts': emitCommands(commands.root),
+    'config.ts': emitConfig(SchemaTree.compile(config).root),
+    'modules.ts': emitModules(config),
+  };
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, format(name, text)]));
 }
 
