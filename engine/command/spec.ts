@@ -9,6 +9,8 @@ import {
   type CommandSpec as BuiltInSpec,
 } from '../../yang/generated/commands.ts';
 
+import type { CommandDecl } from '../../yang/generated/methods.ts';
+
 export type { CommandArgument };
 
 export interface CommandSpec extends BuiltInSpec {
@@ -21,19 +23,6 @@ export interface CommandSpec extends BuiltInSpec {
   readonly shape: 'doc' | 'map' | 'tab' | undefined;
   /** Keys of the answer in reading order. */
   readonly columns: readonly string[];
-}
-
-/** What a plugin declares of one command; the wire's CommandDecl. */
-export interface CommandDeclaration {
-  readonly name: string;
-  readonly 'short-help'?: string | undefined;
-  readonly description?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly completable?: boolean | undefined;
-  readonly hidden?: boolean | undefined;
-  readonly 'deprecated-names'?: readonly string[] | undefined;
-  readonly shape?: 'doc' | 'map' | 'tab' | undefined;
-  readonly columns?: readonly string[] | undefined;
 }
 
 /** The owner of every built-in command. */
@@ -53,7 +42,7 @@ export function builtInCommands(root: CommandNode = COMMANDS): readonly CommandS
 }
 
 /** A plugin's declaration as a command. `readOnly` is never the plugin's to say: a plugin's command may change anything. */
-export function pluginCommand(owner: string, declared: CommandDeclaration): CommandSpec {
+export function pluginCommand(owner: string, declared: CommandDecl): CommandSpec {
   return {
     path: words(declared.name),
     handler: declared.name,

@@ -81,6 +81,15 @@ export class CommandTree {
       .sort((a, b) => (a.word < b.word ? -1 : 1));
   }
 
+  /** What is known of words that only lead to commands: the words that follow. */
+  helpOf(words: readonly string[]): string {
+    const below = this.all().filter((spec) => !spec.hidden && spec.path.startsWith(`${words.join(' ')} `));
+    return below
+      .map((spec) => spec.path.split(' ')[words.length] ?? '')
+      .filter((word, i, list) => list.indexOf(word) === i)
+      .join(', ');
+  }
+
   /** Does the tree go on below these words (hidden and old spellings too)? */
   reaches(words: readonly string[]): boolean {
     return this.#walk(words) !== undefined;

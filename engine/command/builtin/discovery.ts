@@ -1,0 +1,77 @@
+/** The commands about commands: `command list`, `command help`, `command complete` (daemon-cli §7.6, §12). */
+import { records } from '../../../sdk/rpc/records.ts';
+import { splitWords } from '../../core/words.ts';
+import { nearest } from '../../core/nearest.ts';
+import { complete } from '../completion.ts';
+import type { Call, Handler } from '../dispatch.ts';
+import { CommandError, didYouMean } from '../fault.ts';
+import { PIPE_OPERATORS } from '../pipe-syntax.ts';
+import { usage, type CommandSpec } from '../spec.ts';
+
+export const discoveryCommands: Readonly<Record<string, Handler>> = {
+  'command-list': list,
+  'command-help': help,
+  'command-complete': candidates,
+};
+
+function line(spec: CommandSpec): Readonly<Record<string, unknown>> {
+  return { command: spec.path, help: spec.summary, usage: usage(spec), owner: spec.owner, 'read-only': spec.readOnly };
+}
+
+function list({ tree }: Call): unknown {
+  return records(
+    tree
+      .all()
+      .filter((spec) => !spec.hidden)
+      .map(line),
+    { envelope: 'commands' },
+  );
+}
+
+function help(call: Call): unknown {
+  const { tree, args } = call;
+  const words = args.words('command').map((word) => word.toLowerCase());
+  if (words.length === 0) return list(call);
+  const spec = tree.exact(words.join(' '));
+  if (spec !== undefined) {
+    return {
+      ...line(spec),
+      description: spec.description === '' ? spec.summary : spec.description,
+      selector: spec.selector,
+      arguments: spec.args.map((arg) => ({
+        name: arg.name,
+        kind: arg.kind === 'enum' ? arg.values.join('|') : arg.kind,
+        optional: arg.optional,
+        keyword: arg.keyword,
+        help: arg.description,
+      })),
+      streams: spec.streams,
+      'deprecated-names': [...spec.deprecatedNames],
+      pipes: [...PIPE_OPERATORS],
+    };
+  }
+  const below = tree.all().filter((one) => !one.hidden && one.path.startsWith(`${words.join(' ')} `));
+  if (below.length > 0) return { commands: below.map(line) };
+  const near = nearest(
+    words.join(' '),
+    tree.all().map((one) => one.path),
+  );
+  throw new CommandError(
+    'argument',
+    `no command is called "${words.join(' ').slice(0, 64)}"${didYouMean(near)}`,
+    args.column('command'),
+  );
+}
+
+async function candidates(call: Call): Promise<unknown> {
+  const { tail, tree, context, signal } = call;
+  // The shell puts the line in quotes, so that blanks at its end are seen; typed by hand it ends with its last word.
+  const text = call.words.length === 1 ? (call.words[0] ?? '') : tail;
+  const split = splitWords(text);
+  if (!split.ok) return { candidates: [] };
+  const { words } = split;
+  const fresh = words.length === 0 || /[\s]$/.test(text) || words.at(-1)?.text === '|';
+  const names = context.peers.list().map((peer) => peer.name);
+  const peers = { isPeer: (name: string) => names.includes(name), names: () => names };
+  return { candidates: await complete(words, fresh, tree, peers, context, signal) };
+}

@@ -1,0 +1,185 @@
+/**
+ * What may stand next in a line: words of the tree, peer selectors, values of arguments, pipe operators. Works on the same tree
+ * and the same words as the parser, so that what is offered is what is understood.
+ */
+import { isPipe, type Word } from '../core/words.ts';
+import { NAMED_FAMILIES, familyName } from '../../sdk/wire/family.ts';
+import type { Candidate, CommandContext } from './context.ts';
+import { looksLikeSelector, type PeerNames } from './parse.ts';
+import { PIPE_OPERATORS } from './pipe-syntax.ts';
+import { isBuiltIn, type CommandArgument, type CommandSpec } from './spec.ts';
+import type { CommandTree } from './tree.ts';
+
+/** A plugin asked for candidates answers within this time or is left out (plugin-wire §8). */
+const PLUGIN_DEADLINE_MS = 500;
+const MAXIMUM_CANDIDATES = 512;
+
+const PIPE_HELP: Readonly<Record<(typeof PIPE_OPERATORS)[number], string>> = {
+  match: 'Keep what contains a text',
+  count: 'Count the rows',
+  json: 'As JSON (pretty or compact)',
+  yaml: 'As YAML',
+  table: 'As a table',
+  text: 'As aligned columns',
+  'no-more': 'Without paging',
+};
+
+/** Candidates for the word that `words` leaves open: the last one, or a new one when `fresh`. */
+export async function complete(
+  words: readonly Word[],
+  fresh: boolean,
+  tree: CommandTree,
+  peers: PeerNames,
+  context: CommandContext,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  const done = fresh ? words : words.slice(0, -1);
+  const partial = fresh ? '' : (words.at(-1)?.text ?? '');
+  const candidates = await after(done, tree, peers, context, signal);
+  return candidates
+    .filter((candidate) => candidate.word.toLowerCase().startsWith(partial.toLowerCase()))
+    .sort((a, b) => (a.word < b.word ? -1 : a.word > b.word ? 1 : 0))
+    .slice(0, MAXIMUM_CANDIDATES);
+}
+
+async function after(
+  done: readonly Word[],
+  tree: CommandTree,
+  peers: PeerNames,
+  context: CommandContext,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  const bar = done.findLastIndex(isPipe);
+  if (bar >= 0) return afterPipe(done.slice(bar + 1), bar > 0);
+  const at = done.findIndex(
+    (word, i) => !word.quoted && word.text.toLowerCase() === 'peer' && looksLikeSelector(done[i + 1], peers),
+  );
+  const kept = at < 0 ? done : [...done.slice(0, at + 1), ...done.slice(at + 2)];
+  const open = at < 0 && done.at(-1)?.text.toLowerCase() === 'peer';
+  const lower = kept.map((word) => word.text.toLowerCase());
+  const found: Candidate[] = tree
+    .next(lower)
+    .map((next) => ({ word: next.word, help: next.spec?.summary ?? tree.helpOf([...lower, next.word]) }));
+  if (open) found.push(...peerCandidates(context));
+  // After `peer SEL` a command that takes a selector may also stand without its leading `peer`.
+  const withoutPeer = at === 0 ? lower.slice(1) : undefined;
+  if (withoutPeer?.length === 0) found.push(...selectorCommands(tree));
+  const matched = tree.match(lower) ?? (withoutPeer === undefined ? undefined : tree.match(withoutPeer));
+  if (matched === undefined) return found;
+  const given = kept.slice(kept.length - lower.length + matched.used).map((word) => word.text);
+  found.push(...(await argumentCandidates(matched.spec, given, tree, context, signal)));
+  if (given.length > 0 || found.length === 0 || matched.used === lower.length)
+    found.push({ word: '|', help: 'Filter or format the answer' });
+  return found;
+}
+
+function afterPipe(words: readonly Word[], hasCommand: boolean): readonly Candidate[] {
+  if (!hasCommand) return [];
+  const operator = words[0]?.text.toLowerCase();
+  if (operator === undefined) return PIPE_OPERATORS.map((word) => ({ word, help: PIPE_HELP[word] }));
+  const pipe = { word: '|', help: 'Filter or format the answer' };
+  if (operator === 'json' && words.length === 1) {
+    return [{ word: 'compact', help: 'On one line' }, { word: 'pretty', help: 'Indented' }, pipe];
+  }
+  return operator === 'match' && words.length === 1 ? [] : [pipe];
+}
+
+function selectorCommands(tree: CommandTree): readonly Candidate[] {
+  const firsts = new Map<string, string>();
+  for (const spec of tree.all()) {
+    if (spec.hidden || spec.selector === 'none') continue;
+    const first = spec.path.split(' ')[0] ?? '';
+    if (first !== 'peer') firsts.set(first, spec.path === first ? spec.summary : '');
+  }
+  return [...firsts].map(([word, help]) => ({ word, help }));
+}
+
+function peerCandidates(context: CommandContext): readonly Candidate[] {
+  const peers = context.peers.list();
+  return [
+    { word: '*', help: 'Every peer' },
+    ...peers
+      .filter((peer) => peer.name !== '')
+      .map((peer) => ({ word: peer.name, help: `${peer.remoteAddress} AS${peer.remoteAs}` })),
+    ...peers
+      .filter((peer) => peer.remoteAddress !== '')
+      .map((peer) => ({ word: peer.remoteAddress, help: `${peer.name} AS${peer.remoteAs}`.trim() })),
+  ];
+}
+
+async function argumentCandidates(
+  spec: CommandSpec,
+  given: readonly string[],
+  tree: CommandTree,
+  context: CommandContext,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  if (!isBuiltIn(spec)) {
+    if (!spec.completable || context.plugins.complete === undefined)
+      return spec.args.map((arg) => ({ word: arg.name, help: '' }));
+    return pluginCandidates(spec, given, context, signal);
+  }
+  const positional = spec.args.filter((arg) => !arg.keyword);
+  const keywords = spec.args.filter((arg) => arg.keyword);
+  const before = keywords.find((arg) => arg.name === given.at(-1)?.toLowerCase());
+  if (before !== undefined) return values(before, given, tree, context);
+  const last = positional.at(-1);
+  const next = positional[given.length] ?? (last?.repeated === true ? last : undefined);
+  const own = next === undefined ? [] : values(next, given, tree, context);
+  if (next !== undefined && !next.optional) return own;
+  const unused = keywords.filter((arg) => !given.includes(arg.name));
+  return [...own, ...unused.map((arg) => ({ word: arg.name, help: arg.description }))];
+}
+
+function values(
+  arg: CommandArgument,
+  given: readonly string[],
+  tree: CommandTree,
+  context: CommandContext,
+): readonly Candidate[] {
+  switch (arg.kind) {
+    case 'enum':
+      return arg.values.map((word) => ({ word, help: '' }));
+    case 'boolean':
+      return ['true', 'false'].map((word) => ({ word, help: '' }));
+    case 'family':
+      return NAMED_FAMILIES.map((family) => ({ word: familyName(family), help: '' }));
+    case 'peer':
+      return peerCandidates(context);
+    case 'plugin':
+      return context.plugins.list().map((plugin) => ({ word: plugin.name, help: plugin.state }));
+    case 'event':
+      return [...new Set(context.events.list().map((event) => event.type))].map((word) => ({ word, help: '' }));
+    case 'subsystem':
+      return Object.entries(context.logs.levels()).map(([word, level]) => ({ word, help: level }));
+    case 'command':
+      return tree
+        .next(given.map((word) => word.toLowerCase()))
+        .map((next) => ({ word: next.word, help: next.spec?.summary ?? '' }));
+    case 'string':
+    case 'integer':
+    case 'text':
+      return [];
+  }
+}
+
+async function pluginCandidates(
+  spec: CommandSpec,
+  given: readonly string[],
+  context: CommandContext,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  const stop = new AbortController();
+  const timer = context.clock.after(PLUGIN_DEADLINE_MS, () => stop.abort());
+  try {
+    const asked = context.plugins.complete?.(spec.owner, spec.handler, given, AbortSignal.any([signal, stop.signal]));
+    const late = new Promise<readonly Candidate[]>((resolve) => {
+      stop.signal.addEventListener('abort', () => resolve([]), { once: true });
+    });
+    return (await Promise.race([asked ?? [], late])).filter((candidate) => !/[\s\p{Cc}]/u.test(candidate.word));
+  } catch {
+    return [];
+  } finally {
+    timer.cancel();
+  }
+}

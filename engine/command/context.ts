@@ -1,0 +1,143 @@
+/**
+ * What the commands need of the rest of the engine, as interfaces that the composition root fulfils. A command never reaches
+ * past them.
+ */
+import type { AnswerReader } from '../../sdk/rpc/answer.ts';
+import type { ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type { LogRecord, OriginationResult, PeerIdentity, PeerSnapshot, ReactorPort, Report } from '../bgp/port.ts';
+import type { PeerSelector } from '../codec/peer-selector.ts';
+import type { Parsed } from '../codec/fault.ts';
+import type { Clock } from '../core/clock.ts';
+
+export type ReactorCommands = Pick<
+  ReactorPort,
+  'snapshot' | 'teardown' | 'setPaused' | 'refresh' | 'flush' | 'raw' | 'statistics'
+>;
+
+export interface CommandContext {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly reactor: ReactorCommands;
+  readonly peers: PeerCatalogue;
+  readonly routes: RouteCommands;
+  readonly plugins: PluginCommands;
+  readonly events: EventFeed;
+  readonly reports: ReportList;
+  readonly daemon: DaemonControl;
+  readonly logs: LogControl;
+}
+
+/** The configured peers, by what a selector can name. */
+export interface PeerCatalogue {
+  list(): readonly PeerIdentity[];
+}
+
+export interface RouteOutcome extends OriginationResult {
+  /** Families for which `nlri FAMILY eor` was sent. */
+  readonly eor: readonly string[];
+}
+
+export interface RouteCommands {
+  /**
+   * `update text …`, `update hex …`, `update b64 …`: `text` begins with the word `update`. A fault's column counts in `text`.
+   * `owner` is who withdraws with the routes: `plugin:<name>` or `operator`.
+   */
+  update(owner: string, peers: readonly number[], text: string): Promise<Parsed<RouteOutcome>>;
+}
+
+export interface PluginEntry {
+  readonly name: string;
+  /** `starting`, `running`, `failed`, `disabled`, `stopped`, … */
+  readonly state: string;
+  /** `built-in`, `in-process`, `external` */
+  readonly kind: string;
+  readonly restarts: number;
+  /** Event batches waiting for it. */
+  readonly queued: number;
+  /** Events it has lost to the gap policy. */
+  readonly dropped: number;
+  readonly commands: number;
+  readonly reason?: string | undefined;
+}
+
+export interface PluginCommands {
+  list(): readonly PluginEntry[];
+  /** Runs a declared command of a running plugin; the reader rejects when it is not running. */
+  execute(plugin: string, input: ExecuteCommandInput, signal: AbortSignal): AnswerReader;
+  /** Candidates for the word after `words`, from a plugin that declares its command completable; [] when it says nothing in time. */
+  complete?(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
+  /** May the plugin send this to the peer? Built-in plugins may; an external one what `process … { send [ ] }` grants. */
+  granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
+  /** `peer SEL plugin session ready`. Returns why not. */
+  sessionReady(plugin: string, peers: readonly number[], token: string): string | undefined;
+}
+
+export interface Candidate {
+  readonly word: string;
+  readonly help: string;
+}
+
+export interface MonitorFilter {
+  readonly selector: PeerSelector;
+  /** Event types; empty = all. */
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+  readonly direction: 'sent' | 'received' | '';
+}
+
+export interface EventFeed {
+  list(): readonly { readonly namespace: string; readonly type: string; readonly count: number }[];
+  /** The latest events, oldest first, as JSON texts. */
+  recent(count: number): readonly string[];
+  /** Calls `push` with the JSON text of each event that passes, at once and in order, until the returned function is called. */
+  tap(filter: MonitorFilter, push: (text: string) => void): () => void;
+  /** Text form of subscribe-events for the calling process. Returns why not. */
+  subscribe(process: string, namespace: string, type: string, direction: string, selector: PeerSelector): string | undefined;
+  unsubscribe(process: string, namespace: string, type: string, direction: string, selector: PeerSelector): string | undefined;
+}
+
+export interface RaisedReport extends Report {
+  /** ms since the epoch */
+  readonly raised: number;
+  readonly updated: number;
+}
+
+export interface HealthPart {
+  readonly name: string;
+  readonly status: 'healthy' | 'degraded' | 'down';
+  readonly reason: string;
+}
+
+export interface ReportList {
+  warnings(): readonly RaisedReport[];
+  errors(): readonly RaisedReport[];
+  health(): readonly HealthPart[];
+}
+
+export interface DaemonControl {
+  readonly pid: number;
+  /** ms since the epoch */
+  readonly startedAt: number;
+  /** `-` for standard input, '' for none */
+  readonly configPath: string;
+  /** Dotted quad; '' before a configuration is applied. */
+  routerId(): string;
+  localAs(): number;
+  /** Returns what changed, or why nothing did. */
+  reload(): Promise<
+    | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
+    | { readonly ok: false; readonly errors: readonly string[] }
+  >;
+  /** Answers first, stops after. */
+  stop(reason: string): void;
+}
+
+export interface LogControl {
+  levels(): Readonly<Record<string, string>>;
+  /** Returns why not. */
+  set(subsystem: string, level: string): string | undefined;
+  /** Oldest first. */
+  recent(): readonly (LogRecord & { readonly at: number })[];
+}
+
+export type { PeerSnapshot };

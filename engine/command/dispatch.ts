@@ -1,0 +1,141 @@
+/**
+ * From a command's text to its answer: parse, authorise, find the owner, run, pass the answer through the pipes. Built-ins run
+ * here; a plugin's command goes to its plugin and the answer is relayed as it is pulled. The `AbortSignal` of the caller ends
+ * the producer, wherever it runs.
+ */
+import { AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
+import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
+import { answerOf, failedAnswer } from '../../sdk/rpc/records.ts';
+import type { CommandDecl, DispatchCommandArgsInput } from '../../yang/generated/methods.ts';
+import type { Log } from '../core/log.ts';
+import { authorise, type Caller } from './access.ts';
+import type { BoundArguments } from './bind.ts';
+import type { CommandContext } from './context.ts';
+import { CommandError } from './fault.ts';
+import { parseArguments, parseCommand, type ParsedCommand, type PeerNames } from './parse.ts';
+import { applyPipes } from './pipes.ts';
+import { builtInCommands, isBuiltIn, pluginCommand } from './spec.ts';
+import { CommandTree } from './tree.ts';
+
+/** One command on its way to its handler. */
+export interface Call {
+  readonly path: string;
+  readonly args: BoundArguments;
+  /** The words after the path. */
+  readonly words: readonly string[];
+  /** The same, as typed. */
+  readonly tail: string;
+  readonly tailColumn: number;
+  /** '' when none was given. */
+  readonly selector: string;
+  readonly selectorColumn: number;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  readonly context: CommandContext;
+  readonly tree: CommandTree;
+}
+
+/** Returns a value (one document), an iterable (rows) or an `AnswerSource`. Throws `CommandError` for what is the operator's fault. */
+export type Handler = (call: Call) => unknown;
+
+export class Dispatcher implements PeerNames {
+  readonly tree: CommandTree;
+  readonly #context: CommandContext;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+  readonly #log: Log;
+
+  constructor(context: CommandContext, handlers: ReadonlyMap<string, Handler>, log: Log) {
+    this.tree = new CommandTree(builtInCommands());
+    this.#context = context;
+    this.#handlers = handlers;
+    this.#log = log;
+  }
+
+  /** Puts the commands of a plugin into the tree. A command that is taken is left out with a warning; the names of those are returned. */
+  addPlugin(plugin: string, commands: readonly CommandDecl[]): readonly string[] {
+    const refused: string[] = [];
+    for (const declared of commands) {
+      const reason = this.tree.add(pluginCommand(plugin, declared));
+      if (reason === undefined) continue;
+      refused.push(declared.name);
+      this.#log.warn({ plugin, command: declared.name, reason }, 'command of a plugin left out');
+    }
+    return refused;
+  }
+
+  removePlugin(plugin: string): void {
+    this.tree.remove(plugin);
+  }
+
+  /** Runs a line of text. The reader's head rejects with code `unknown-command` when the text names no command (`nay`). */
+  dispatch(text: string, caller: Caller, signal: AbortSignal): AnswerReader {
+    return this.#answer(() => parseCommand(text, this.tree, this), caller, signal);
+  }
+
+  /** Runs a command by its exact name; the arguments are words already. */
+  dispatchArgs(input: DispatchCommandArgsInput, caller: Caller, signal: AbortSignal): AnswerReader {
+    return this.#answer(() => parseArguments(input.command, input.args ?? [], input.peer ?? '', this.tree), caller, signal);
+  }
+
+  isPeer(name: string): boolean {
+    return this.#context.peers.list().some((peer) => peer.name === name);
+  }
+
+  names(): readonly string[] {
+    return this.#context.peers.list().map((peer) => peer.name);
+  }
+
+  #answer(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal): AnswerReader {
+    return new AnswerReader(this.#source(parse, caller, signal));
+  }
+
+  async #source(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal): Promise<AnswerSource> {
+    let source: AnswerSource;
+    try {
+      const parsed = parse();
+      authorise(caller, parsed.spec);
+      this.#log.debug({ command: parsed.spec.path, user: caller.user, deprecated: parsed.deprecated }, 'command');
+      source = applyPipes(await this.#run(parsed, caller, signal), parsed.pipes.steps);
+    } catch (error) {
+      if (error instanceof CommandError) {
+        if (error.kind === 'unknown') throw new RpcError('unknown-command', error.text);
+        return failedAnswer(error.text);
+      }
+      if (error instanceof RpcError) return failedAnswer(error.message);
+      this.#log.error({ error: messageOf(error), user: caller.user }, 'command failed');
+      return failedAnswer(messageOf(error));
+    }
+    if (signal.aborted) source.cancel();
+    else signal.addEventListener('abort', () => source.cancel(), { once: true });
+    return source;
+  }
+
+  async #run(parsed: ParsedCommand, caller: Caller, signal: AbortSignal): Promise<AnswerSource> {
+    const { spec } = parsed;
+    if (!isBuiltIn(spec)) {
+      const input = {
+        serial: '',
+        command: spec.handler,
+        args: parsed.words,
+        peer: parsed.selector === '' ? '*' : parsed.selector,
+      };
+      return this.#context.plugins.execute(spec.owner, input, signal).source();
+    }
+    const handler = this.#handlers.get(spec.handler);
+    if (handler === undefined) throw new CommandError('failed', `${spec.path} is not available in this daemon`);
+    const answer: unknown = await handler({
+      path: spec.path,
+      args: parsed.bound,
+      words: parsed.words,
+      tail: parsed.tail,
+      tailColumn: parsed.tailColumn,
+      selector: parsed.selector,
+      selectorColumn: parsed.selectorColumn,
+      caller,
+      signal,
+      context: this.#context,
+      tree: this.tree,
+    });
+    return answerOf(answer);
+  }
+}
