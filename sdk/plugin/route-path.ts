@@ -93,6 +93,11 @@ export interface RoutePath {
   onBestChange(handler: (change: BestChange) => void): void;
   /** A BestRoutes is announced to peers by update groups, back-pressure as a set of rows. */
   exporter(routes: BestRoutes, options: { readonly transparent: boolean }): Exporter;
+  /**
+   * No exporter of this table holds the row, neither announced to anyone nor waiting to be withdrawn: the owner may give the row
+   * to another prefix. True when the table has no exporter.
+   */
+  idle(routes: BestRoutes, row: number): boolean;
   /** Every best table that `publishBest` has named so far (a consumer that starts later). */
   bestTables(): readonly BestRoutes[];
   /** Forwards the UPDATE being handled (inside `onUpdate`) to every established peer of its families but `exceptPeer`. */

@@ -67,6 +67,18 @@ export function countNlri(
   return count;
 }
 
+/**
+ * Bytes of the entry at `at` (after its path identifier) when `left` bytes are there, or -1: malformed, or a family without a rule. Never 0.
+ */
+export function nlriLength(view: DataView, at: number, left: number, family: Family, withdrawn: boolean): number {
+  const safi = family & 0xff;
+  const maxBits = maxPrefixBits(family >>> 8);
+  if (safi !== SAFI_UNICAST && safi !== SAFI_MULTICAST) return ENTRY[safi]?.(view, at, left, maxBits, withdrawn) ?? -1;
+  if (left < 1 || view.getUint8(at) > maxBits) return -1;
+  const size = 1 + ((view.getUint8(at) + 7) >>> 3);
+  return size <= left ? size : -1;
+}
+
 /** Length octet in bits covering labels, `rd` bytes and prefix (RFC 8277 §2.2, RFC 4364 §4.3.4). */
 function labelled(view: DataView, at: number, left: number, maxBits: number, rd: number, withdrawn: boolean): number {
   const bits = view.getUint8(at);
