@@ -51,6 +51,8 @@ export interface PluginEntry {
   readonly state: string;
   /** `built-in`, `in-process`, `external` */
   readonly kind: string;
+  /** Process id of an external plugin; 0 when it has none. */
+  readonly pid: number;
   readonly restarts: number;
   /** Event batches waiting for it. */
   readonly queued: number;

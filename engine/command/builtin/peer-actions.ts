@@ -164,7 +164,7 @@ function sessionReady(call: Call): unknown {
   const reason = call.context.plugins.sessionReady(
     plugin,
     chosen(call).map((peer) => peer.index),
-    call.words[0] ?? '',
+    call.args.text('token'),
   );
   if (reason !== undefined) throw new CommandError('failed', reason);
   return { ready: true };

@@ -107,13 +107,11 @@ function logRecent({ context, args }: Call): unknown {
     .recent()
     .filter((line) => LEVELS.indexOf(line.level) <= worst)
     .filter((line) => component === '' || line.subsystem === component || line.subsystem.startsWith(`${component}.`));
-  return lines
-    .slice(-count)
-    .map((line) => ({
-      time: isoTime(line.at),
-      level: line.level,
-      subsystem: line.subsystem,
-      message: line.message,
-      fields: { ...line.fields },
-    }));
+  return lines.slice(-count).map((line) => ({
+    time: isoTime(line.at),
+    level: line.level,
+    subsystem: line.subsystem,
+    message: line.message,
+    fields: { ...line.fields },
+  }));
 }
