@@ -1,8 +1,13 @@
 // The codec's public face; the story of the room is in README.md.
 export * from './address.ts';
+export * from './attribute/as-path.ts';
 export * from './attribute/block.ts';
 export * as attributeCode from './attribute/code.ts';
+export * from './attribute/community.ts';
 export * from './attribute/cursor.ts';
+export * from './attribute/event.ts';
+export * from './attribute/facts.ts';
+export * from './attribute/model.ts';
 export { PathScratch, pathLength } from './attribute/path-scratch.ts';
 export * from './attribute/table.ts';
 export * from './bytes.ts';

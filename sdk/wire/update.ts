@@ -1,7 +1,7 @@
 // UPDATE in place (RFC 4271 §4.3, RFC 4760) and its judgement (RFC 7606). Two steps, so that a table of blocks already found good can
 // stand between them: `locate` finds the sections and hashes the attributes, then `validate` judges a new block, or `trust` takes the
 // word of the table for a known one. Nothing is copied unless attributes must be cut out of the middle.
-import { AttributeBlock } from './attribute/block.ts';
+import { AttributeBlock, HAS_AS_PATH, HAS_NEXT_HOP, HAS_ORIGIN, NEXT_HOP_UNUSABLE } from './attribute/block.ts';
 import { AS_PATH, MP_REACH_NLRI, MP_UNREACH_NLRI, NEXT_HOP, OPTIONAL, ORIGIN, TRANSITIVE } from './attribute/code.ts';
 import { AttributeCursor } from './attribute/cursor.ts';
 import { ATTRIBUTES } from './attribute/table.ts';
@@ -15,13 +15,6 @@ import { HEADER_LENGTH } from './message.ts';
 import { isBadIpv4NextHop, isNextHopLength, usableIpv6NextHop } from './nlri/next-hop.ts';
 import { countPrefixes } from './nlri/prefix.ts';
 import { countNlri } from './nlri/syntax.ts';
-
-/** Bits of `blockFacts`: what a block found good holds, kept beside it so that `trust` can do without looking. */
-export const HAS_ORIGIN = 1;
-export const HAS_AS_PATH = 2;
-export const HAS_NEXT_HOP = 4;
-/** NEXT_HOP holds an address no IPv4 route may use; harmless where MP_REACH_NLRI brings its own. */
-export const NEXT_HOP_UNUSABLE = 8;
 
 /** Made once per session and moved over messages. All `*At` are offsets into `bytes` and `view`; a length of 0 means absent. */
 export class UpdateView {

@@ -2,6 +2,13 @@
 // discarded. Mostly that is one run of the message and nothing is copied; where a hole is in the middle the runs are joined in a scratch.
 import { copyBytes, viewOf } from '../bytes.ts';
 
+/** Bits of `UpdateView.blockFacts`: what a block found good holds, kept beside it so that `trust` can do without looking. */
+export const HAS_ORIGIN = 1;
+export const HAS_AS_PATH = 2;
+export const HAS_NEXT_HOP = 4;
+/** NEXT_HOP holds an address no IPv4 route may use; harmless where MP_REACH_NLRI brings its own. */
+export const NEXT_HOP_UNUSABLE = 8;
+
 const NONE = new Uint8Array(0);
 const NONE_VIEW = viewOf(NONE);
 
