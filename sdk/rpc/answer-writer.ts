@@ -1,0 +1,157 @@
+/**
+ * Writes an answer to a link: pulls the source, holds up to 256 records back and folds them into one document when the
+ * walk ends there, else streams. Waits for the link between chunks, so a slow reader holds the producer back.
+ */
+import {
+  type AnswerEnd,
+  type AnswerHead,
+  type AnswerRecord,
+  type AnswerSource,
+  checkRow,
+  DOC_HEAD,
+  foldRecords,
+} from './answer.ts';
+import { checkHead, endLine, headLine, lineBytes, overWide, recordLine } from './answer-lines.ts';
+import { errorPayload, RpcError } from './errors.ts';
+
+/** Records held back before the head is written. */
+export const HELD_RECORDS = 256;
+/** Characters of records held back: past it the answer streams even below HELD_RECORDS. */
+const HELD_CHARACTERS = 8 * 1024 * 1024;
+
+/** Where lines go. `lines` may hold several, each with its LF. */
+export interface LineSink {
+  write(lines: string): void;
+  /** Resolves when the link can take more; rejects when it is closed. */
+  ready(): Promise<void>;
+}
+
+/** Writes the whole answer for `id`. Never rejects for the source's sake; rejects when the link is gone, the source cancelled. */
+export async function writeAnswer(id: string, source: AnswerSource, sink: LineSink): Promise<void> {
+  const writer = new AnswerWriter(id, source, sink);
+  try {
+    await writer.run();
+  } catch (error) {
+    source.cancel();
+    if (writer.linkFailed) throw error;
+    sink.write(`#${id} error ${errorPayload(error)}\n`);
+  }
+}
+
+class AnswerWriter {
+  linkFailed = false;
+  readonly #id: string;
+  readonly #source: AnswerSource;
+  readonly #sink: LineSink;
+  readonly #head: AnswerHead;
+  readonly #held: AnswerRecord[] = [];
+  #heldCharacters = 0;
+  #streaming = false;
+  #ordinal = 0;
+  /** Produced records that were replaced by a `bad` line. */
+  #replaced = 0;
+
+  constructor(id: string, source: AnswerSource, sink: LineSink) {
+    this.#id = id;
+    this.#source = source;
+    this.#sink = sink;
+    this.#head = source.head;
+  }
+
+  async run(): Promise<void> {
+    checkHead(this.#head);
+    if (this.#source.immediate === true && this.#head.itemType !== 'doc') this.#open();
+    for (;;) {
+      const chunk = await this.#source.next();
+      if (chunk.kind === 'end') {
+        this.#finish(chunk);
+        return;
+      }
+      this.#take(chunk.records);
+      if (!this.#streaming) continue;
+      try {
+        await this.#sink.ready();
+      } catch (error) {
+        this.linkFailed = true;
+        throw error;
+      }
+    }
+  }
+
+  #open(): void {
+    this.#streaming = true;
+    this.#sink.write(headLine(this.#id, this.#head));
+  }
+
+  #take(records: readonly AnswerRecord[]): void {
+    if (this.#streaming) {
+      this.#stream(records);
+      return;
+    }
+    for (const record of records) {
+      this.#held.push(record);
+      this.#heldCharacters += record.json.length;
+    }
+    if (this.#head.itemType === 'doc') {
+      if (this.#held.length > 1 || records.some((record) => record.rejected))
+        throw new RpcError('error', 'a document answer has one record');
+      return;
+    }
+    if (this.#held.length <= HELD_RECORDS && this.#heldCharacters <= HELD_CHARACTERS) return;
+    this.#open();
+    this.#stream(this.#held.splice(0));
+  }
+
+  #stream(records: readonly AnswerRecord[]): void {
+    let lines = '';
+    for (const record of records) {
+      this.#ordinal++;
+      if (record.json === '') throw new RpcError('error', 'empty answer record');
+      if (this.#head.itemType === 'tab' && !record.rejected && this.#source.checked !== true)
+        checkRow(this.#head.columns, record.json);
+      lines += recordLine(this.#id, record.rejected ? 'bad' : 'row', record.json) ?? this.#wide(record);
+    }
+    this.#sink.write(lines);
+  }
+
+  #wide(record: AnswerRecord): string {
+    if (!record.rejected) this.#replaced++;
+    return recordLine(this.#id, 'bad', overWide(this.#ordinal, lineBytes(this.#id, Buffer.byteLength(record.json)))) ?? '';
+  }
+
+  #finish(end: AnswerEnd): void {
+    if (this.#streaming) {
+      this.#end(end);
+      return;
+    }
+    if (this.#held.some((record) => record.json === '')) throw new RpcError('error', 'empty answer record');
+    if (this.#head.itemType === 'doc') {
+      this.#document(this.#held[0]?.json, end);
+      return;
+    }
+    const rows = this.#held.filter((record) => !record.rejected).map((record) => record.json);
+    const rejected = this.#held.filter((record) => record.rejected).map((record) => record.json);
+    const failed = this.#held.length === 0 && end.message !== '';
+    const document = failed ? undefined : foldRecords(this.#head, rows, rejected);
+    this.#document(document, end);
+  }
+
+  #document(document: string | undefined, end: AnswerEnd): void {
+    const row = document === undefined ? '' : recordLine(this.#id, 'row', document);
+    if (row === undefined) {
+      const size = lineBytes(this.#id, Buffer.byteLength(document ?? ''));
+      const head: AnswerHead = { itemType: 'map', envelope: this.#head.envelope, columns: [] };
+      const bad = recordLine(this.#id, 'bad', overWide(1, size)) ?? '';
+      this.#sink.write(
+        headLine(this.#id, head) + bad + endLine(this.#id, { kind: 'end', produced: 0, rejected: 1, message: '' }),
+      );
+      return;
+    }
+    this.#sink.write(headLine(this.#id, DOC_HEAD) + row + endLine(this.#id, end));
+  }
+
+  #end(end: AnswerEnd): void {
+    const produced = Math.max(0, end.produced - this.#replaced);
+    this.#sink.write(endLine(this.#id, { ...end, produced, rejected: end.rejected + this.#replaced }));
+  }
+}

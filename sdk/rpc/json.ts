@@ -1,0 +1,43 @@
+/** JSON that loses no digit: integers past 2^53 are read as bigint and written back as they were. */
+
+/** Stands in front of the digits of a bigint between two passes. A text of the peer's that begins with it is escaped first. */
+const MARK = '\u0000bigint:';
+
+const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+
+/** Like JSON.parse; an integer that a number cannot hold comes out as bigint. */
+export function parseJson(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  JSON.parse(text); // what is no JSON before the digits are quoted must not become JSON by it
+  const seen = { bigint: false };
+  const marked = text.replace(STRING_OR_LONG_INTEGER, (token) => {
+    if (token.startsWith('"')) return token.startsWith('"\\u0000') ? `"${MARK_ESCAPED}s${token.slice(1)}` : token;
+    if (token.length < 16 || /[.eE]/.test(token) || Number.isSafeInteger(Number(token))) return token;
+    seen.bigint = true;
+    return `"${MARK_ESCAPED}${token}"`;
+  });
+  if (!seen.bigint) return JSON.parse(text);
+  return JSON.parse(marked, (_key, value: unknown) => {
+    if (typeof value !== 'string' || !value.startsWith(MARK)) return value;
+    const rest = value.slice(MARK.length);
+    return rest.startsWith('s') ? rest.slice(1) : BigInt(rest);
+  });
+}
+
+const MARK_ESCAPED = '\\u0000bigint:';
+
+/** Like JSON.stringify; a bigint is written as a JSON number. `undefined` for what JSON cannot say. */
+export function stringifyJson(value: unknown): string | undefined {
+  for (let mark = MARK; ; mark = `\u0000${mark}`) {
+    const seen = { bigint: false, mark: false };
+    const text = JSON.stringify(value, (_key, member: unknown) => {
+      if (typeof member === 'string' && member.startsWith(mark)) seen.mark = true;
+      if (typeof member !== 'bigint') return member;
+      seen.bigint = true;
+      return `${mark}${member}`;
+    }) as string | undefined;
+    if (!seen.bigint || text === undefined) return text;
+    if (!seen.mark)
+      return text.replaceAll(new RegExp(`"(?:\\\\u0000){${mark.length - MARK.length + 1}}bigint:(-?\\d+)"`, 'g'), '$1');
+  }
+}

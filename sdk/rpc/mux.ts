@@ -1,0 +1,450 @@
+/**
+ * One link, both directions at once: calls out, calls in, record answers either way.
+ *
+ * Each side counts its own ids from 1 and matches replies only against what it sent. The reader never waits for a handler:
+ * requests that cannot run yet wait in a queue of 16, and what does not fit for a second is answered `busy:`. A line that
+ * cannot be read is counted, a hundred and one in a row close the link, and closing fails everyone who waits.
+ */
+import type { Duplex } from 'node:stream';
+import type { EngineMethod, Method, Methods, RecordMethod } from '../../yang/generated/methods.ts';
+import { AnswerReader, type AnswerSource } from './answer.ts';
+import { nayLine } from './answer-lines.ts';
+import { writeAnswer } from './answer-writer.ts';
+import { decodeOutput, decodePayload } from './decode.ts';
+import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
+import { type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
+import { Inbound, type InboundLimits, InboundRequest } from './inbound.ts';
+import { stringifyJson } from './json.ts';
+import { LinkAnswer } from './link-answer.ts';
+import { Outbound } from './outbound.ts';
+
+/** Consecutive unreadable lines that are borne. */
+export const BAD_LINE_LIMIT = 100;
+/** Ids of given-up calls that are remembered, so that their late answers are no bad lines. */
+const ABANDONED_LIMIT = 10_000;
+
+export type CallMethod = Exclude<Method, RecordMethod>;
+export type DispatchAnswerMethod = RecordMethod;
+
+export interface MuxOptions extends Partial<InboundLimits> {
+  /** Requests wait for `next()` until `start()` is called (startup stages). Otherwise handlers run from the beginning. */
+  readonly held?: boolean | undefined;
+  /** Called with each line as text, LF excluded. */
+  readonly trace?: ((direction: 'in' | 'out', line: string) => void) | undefined;
+  /** Characters of records of one answer that may wait for its consumer. Default 16 Mi. */
+  readonly answerQueueBytes?: number | undefined;
+  /** What happens past it: give that answer up, or stop reading the link (only where the link serves one consumer: the CLI). */
+  readonly whenAnswerFull?: 'abandon' | 'pause' | undefined;
+  /** Default 30 s. */
+  readonly writeTimeoutMs?: number | undefined;
+  /** Unsent bytes at which the link is given up. Default 64 MiB. */
+  readonly outboundLimitBytes?: number | undefined;
+}
+
+export interface RequestContext {
+  /** As the peer wrote it. */
+  readonly id: string;
+  readonly method: string;
+  /** Aborted when the link closes. */
+  readonly signal: AbortSignal;
+}
+
+export type Handler<M extends Method> = (
+  input: Methods[M]['input'],
+  context: RequestContext,
+) => Methods[M]['output'] | Promise<Methods[M]['output']>;
+export type AnswerHandler<M extends Method> = (
+  input: Methods[M]['input'],
+  context: RequestContext,
+) => AnswerSource | Promise<AnswerSource>;
+/** Gets the params as bytes, answers JSON text or nothing. */
+export type RawHandler = (payload: Buffer, context: RequestContext) => string | undefined | Promise<string | undefined>;
+
+interface CallWaiter {
+  resolve(payload: Buffer): void;
+  reject(error: RpcError): void;
+}
+
+export class Mux {
+  /** Settles when the link is closed: `undefined` after EOF or our own close, else the reason. */
+  readonly closed: Promise<RpcError | undefined>;
+  readonly #stream: Duplex;
+  readonly #splitter: LineSplitter;
+  readonly #outbound: Outbound;
+  readonly #inbound: Inbound;
+  readonly #trace: ((direction: 'in' | 'out', line: string) => void) | undefined;
+  readonly #calls = new Map<string, CallWaiter>();
+  readonly #answers = new Map<string, LinkAnswer>();
+  readonly #abandoned = new Set<string>();
+  readonly #sources = new Set<AnswerSource>();
+  readonly #controller = new AbortController();
+  readonly #answerOwner: ConstructorParameters<typeof LinkAnswer>[1];
+  #settleClosed: (error: RpcError | undefined) => void = () => undefined;
+  #lastId = 0;
+  #badLines = 0;
+  #pausing = 0;
+  #cause: RpcError | undefined;
+
+  constructor(stream: Duplex, options: MuxOptions = {}) {
+    this.#stream = stream;
+    this.#trace = options.trace;
+    this.closed = new Promise((resolve) => {
+      this.#settleClosed = resolve;
+    });
+    this.#outbound = new Outbound(stream, {
+      writeTimeoutMs: options.writeTimeoutMs ?? 30_000,
+      limitBytes: options.outboundLimitBytes ?? 64 * 1024 * 1024,
+      onFailure: (error) => this.#end(error),
+    });
+    this.#inbound = new Inbound(options.held === true, options, this.#controller.signal);
+    this.#answerOwner = {
+      limitBytes: options.answerQueueBytes ?? 16 * 1024 * 1024,
+      full: (_answer, full) => options.whenAnswerFull === 'pause' && this.#pause(full),
+      forget: (answer, early) => this.#forget(answer, early),
+    };
+    this.#splitter = new LineSplitter((line) => this.#onLine(line));
+    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on('end', () => this.#onEnd());
+    stream.on('error', (error) => this.#end(new RpcError('closed', `connection failed: ${messageOf(error)}`, { cause: error })));
+    stream.on('close', () => this.#end(undefined));
+  }
+
+  /** Aborted when the link closes. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Bytes the peer has not taken yet. */
+  get writableLength(): number {
+    return this.#outbound.length;
+  }
+
+  /** Calls and answers under way, and requests being served: what a leak test counts. */
+  get pending(): { readonly calls: number; readonly answers: number; readonly requests: number } {
+    return { calls: this.#calls.size, answers: this.#answers.size, requests: this.#inbound.size };
+  }
+
+  /** Resolves when the peer has taken enough of what was written; rejects when the link closes. */
+  drained(): Promise<void> {
+    return this.#outbound.ready();
+  }
+
+  /** Sends gathered lines now instead of at the end of the turn. */
+  flush(): void {
+    this.#outbound.flush();
+  }
+
+  /** Calls the peer. Rejects with RpcError: the peer's, `closed`, `aborted`, `deadline` (a TimeoutError signal), `too-large`. */
+  async call<M extends CallMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): Promise<Methods[M]['output']> {
+    const payload = await this.callRaw(method, paramsOf(input), signal);
+    return decodeOutput(method, parsePayload(payload));
+  }
+
+  /** The same with params as ready JSON text or bytes (no LF in them), and the result as bytes. */
+  callRaw(method: string, params: string | Uint8Array, signal?: AbortSignal): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(abortError(signal));
+        return;
+      }
+      const id = this.#request(method, params, reject);
+      if (id === undefined) return;
+      const waiter: CallWaiter = { resolve, reject };
+      if (signal !== undefined) {
+        const give = (): void => {
+          this.#calls.delete(id);
+          this.#abandon(id);
+          reject(abortError(signal));
+        };
+        signal.addEventListener('abort', give, { once: true });
+        waiter.resolve = (payload) => {
+          signal.removeEventListener('abort', give);
+          resolve(payload);
+        };
+        waiter.reject = (error) => {
+          signal.removeEventListener('abort', give);
+          reject(error);
+        };
+      }
+      this.#calls.set(id, waiter);
+    });
+  }
+
+  /** Calls a method that is answered by records. Faults surface in the reader. Aborting the signal cancels the answer. */
+  dispatchAnswer<M extends RecordMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
+    let refused: RpcError | undefined;
+    const id = signal?.aborted === true ? undefined : this.#request(method, paramsOf(input), (error) => (refused = error));
+    if (id === undefined) return new AnswerReader(Promise.reject(refused ?? abortError(signal)));
+    const answer = new LinkAnswer(id, this.#answerOwner);
+    this.#answers.set(id, answer);
+    const reader = new AnswerReader(answer.opened);
+    if (signal !== undefined) {
+      const give = (): void => {
+        answer.fail(abortError(signal), true);
+      };
+      signal.addEventListener('abort', give, { once: true });
+      const done = (): void => signal.removeEventListener('abort', give);
+      reader.verdict.then(done, done);
+    }
+    return reader;
+  }
+
+  /** Answers a method. A handler that throws answers `error`; a second handler for the same method replaces the first. */
+  serve<M extends CallMethod>(method: M, handler: Handler<M>): void {
+    this.serveRaw(method, (payload, context) => {
+      const result = handler(decodePayload(method, payload), context);
+      return result instanceof Promise ? result.then(stringifyJson) : stringifyJson(result);
+    });
+  }
+
+  serveRaw(method: string, handler: RawHandler): void {
+    this.#inbound.serve(method, (request) => {
+      const result = handler(request.payload, { id: request.id, method, signal: this.signal });
+      if (!(result instanceof Promise)) {
+        request.replyText(result);
+        return undefined;
+      }
+      return result.then((text) => request.replyText(text));
+    });
+  }
+
+  /** Answers a method by records. `RpcError('unknown-command', …)` from the handler answers `nay`. */
+  serveAnswer<M extends RecordMethod>(method: M, handler: AnswerHandler<M>): void {
+    this.#inbound.serve(method, async (request) => {
+      const source = await handler(decodePayload(method, request.payload), { id: request.id, method, signal: this.signal });
+      await request.answer(source);
+    });
+  }
+
+  /** The next request, while held. Rejects when the link closes (code `closed`) or the signal aborts. */
+  next(signal?: AbortSignal): Promise<InboundRequest> {
+    return this.#inbound.next(signal);
+  }
+
+  /** Lets handlers run: first for what has waited, in order. */
+  start(): void {
+    this.#inbound.start();
+  }
+
+  /** Sends what is gathered, ends the link, fails everyone who waits. Resolves when the stream is closed (2 s at most). */
+  async close(): Promise<void> {
+    this.#outbound.flush();
+    this.#end(undefined, true);
+    if (this.#stream.closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => this.#stream.destroy(), 2000);
+      this.#stream.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** Ends the link at once, for a reason that `closed` tells. */
+  destroy(error: RpcError): void {
+    this.#end(error);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Writes a request line; `undefined` when it was refused, after `refuse` was called. */
+  #request(method: string, params: string | Uint8Array, refuse: (error: RpcError) => void): string | undefined {
+    if (this.#cause !== undefined) {
+      refuse(this.#cause);
+      return undefined;
+    }
+    const id = String(this.#lastId + 1);
+    const head = params.length === 0 ? `#${id} ${method}` : `#${id} ${method} `;
+    const width = typeof params === 'string' && params.length * 3 > MAX_LINE_BYTES ? Buffer.byteLength(params) : params.length;
+    if (head.length + width > MAX_LINE_BYTES) {
+      refuse(new RpcError('too-large', `message exceeds maximum size ${MAX_LINE_BYTES}`));
+      return undefined;
+    }
+    if (typeof params === 'string' ? params.includes('\n') : params.includes(0x0a)) {
+      refuse(new RpcError('error', 'params hold a line feed'));
+      return undefined;
+    }
+    this.#lastId++;
+    if (typeof params === 'string') this.#write(`${head}${params}\n`);
+    else {
+      this.#trace?.('out', head + Buffer.from(params.buffer, params.byteOffset, params.byteLength).toString('utf8'));
+      this.#outbound.writeBytes(head, params);
+    }
+    return id;
+  }
+
+  #write(lines: string): void {
+    if (this.#trace !== undefined) for (const line of lines.split('\n')) if (line !== '') this.#trace('out', line);
+    this.#outbound.write(lines);
+  }
+
+  #onData(chunk: Uint8Array): void {
+    try {
+      this.#splitter.push(chunk);
+    } catch (error) {
+      this.#end(new RpcError('closed', `unreadable stream: ${messageOf(error)}`, { cause: error }));
+    }
+  }
+
+  #onEnd(): void {
+    try {
+      this.#splitter.end();
+      this.#end(undefined);
+    } catch (error) {
+      this.#end(new RpcError('closed', `unreadable stream: ${messageOf(error)}`, { cause: error }));
+    }
+  }
+
+  #onLine(bytes: Buffer): void {
+    this.#trace?.('in', bytes.toString('utf8'));
+    const line = parseLine(bytes);
+    if (this.#route(line)) {
+      this.#badLines = 0;
+      return;
+    }
+    this.#badLines++;
+    if (this.#badLines > BAD_LINE_LIMIT) {
+      this.#end(
+        new RpcError('closed', `${this.#badLines} unreadable lines in a row, the last one: ${bytes.toString('utf8', 0, 60)}`),
+      );
+    }
+  }
+
+  /** `false` counts as a bad line. */
+  #route(line: Line): boolean {
+    switch (line.kind) {
+      case 'request':
+        this.#inbound.add(new InboundRequest(line.id, line.method, line.payload, this.#replies));
+        return true;
+      case 'ok':
+      case 'error':
+        return this.#reply(line);
+      case 'answer': {
+        const answer = this.#answers.get(line.id);
+        if (answer !== undefined) return answer.line(line.word, line.tail);
+        const call = this.#calls.get(line.id);
+        if (call === undefined) {
+          if (line.word === 'end' || line.word === 'nay') this.#abandoned.delete(line.id);
+          return true;
+        }
+        this.#calls.delete(line.id);
+        call.reject(
+          line.word === 'nay'
+            ? errorFromPayload(line.tail)
+            : new RpcError('unreadable', 'a record answer where one value was due'),
+        );
+        return line.word === 'nay';
+      }
+      case 'malformed':
+        return false;
+    }
+  }
+
+  #reply(line: { readonly kind: 'ok' | 'error'; readonly id: string; readonly payload: Buffer }): boolean {
+    const call = this.#calls.get(line.id);
+    if (call !== undefined) {
+      this.#calls.delete(line.id);
+      if (line.kind === 'ok') call.resolve(line.payload);
+      else call.reject(errorFromPayload(line.payload));
+      return true;
+    }
+    const answer = this.#answers.get(line.id);
+    if (answer === undefined) return this.#abandoned.delete(line.id);
+    if (line.kind === 'error') answer.fail(errorFromPayload(line.payload));
+    else answer.fail(new RpcError('unreadable', 'one value where a record answer was due'));
+    return line.kind === 'error';
+  }
+
+  /** How a request answers; shared by all of them. */
+  readonly #replies = {
+    ok: (id: string, json: string | undefined): void => {
+      if (json === undefined || json === 'null') this.#write(`#${id} ok\n`);
+      else if (json.length * 3 > MAX_LINE_BYTES && Buffer.byteLength(json) + id.length + 5 > MAX_LINE_BYTES) {
+        this.#replies.error(id, new RpcError('too-large', `message exceeds maximum size ${MAX_LINE_BYTES}`));
+      } else this.#write(`#${id} ok ${json}\n`);
+    },
+    error: (id: string, error: unknown): void => this.#write(`#${id} error ${errorPayload(error)}\n`),
+    nay: (id: string, message: string): void => this.#write(nayLine(id, '', message)),
+    answer: async (id: string, source: AnswerSource): Promise<void> => {
+      if (this.#cause !== undefined) {
+        source.cancel();
+        return;
+      }
+      this.#sources.add(source);
+      try {
+        await writeAnswer(id, source, { write: (lines) => this.#write(lines), ready: () => this.#outbound.ready() });
+      } catch {
+        // The link closed under the answer: the source is cancelled, and nobody is left to tell.
+      } finally {
+        this.#sources.delete(source);
+      }
+    },
+  };
+
+  #forget(answer: LinkAnswer, early: boolean): void {
+    this.#answers.delete(answer.id);
+    if (early) this.#abandon(answer.id);
+  }
+
+  #abandon(id: string): void {
+    this.#abandoned.add(id);
+    if (this.#abandoned.size <= ABANDONED_LIMIT) return;
+    for (const oldest of this.#abandoned) {
+      this.#abandoned.delete(oldest);
+      break;
+    }
+  }
+
+  #pause(full: boolean): boolean {
+    this.#pausing += full ? 1 : -1;
+    if (this.#pausing > 0) this.#stream.pause();
+    else if (this.#cause === undefined) this.#stream.resume();
+    return true;
+  }
+
+  #end(error: RpcError | undefined, graceful = false): void {
+    if (this.#cause !== undefined) return;
+    const cause = error ?? new RpcError('closed', 'connection closed');
+    this.#cause = cause;
+    this.#splitter.stop();
+    this.#outbound.close(cause);
+    if (graceful) {
+      this.#stream.end();
+      this.#stream.resume();
+    } else this.#stream.destroy();
+    for (const waiter of this.#calls.values()) waiter.reject(cause);
+    this.#calls.clear();
+    for (const answer of [...this.#answers.values()]) answer.truncate(cause);
+    this.#answers.clear();
+    this.#abandoned.clear();
+    this.#inbound.close(cause);
+    this.#controller.abort(cause);
+    for (const source of [...this.#sources]) source.cancel();
+    this.#settleClosed(error);
+  }
+}
+
+function paramsOf(input: unknown): string {
+  return input === undefined || input === null ? '' : (stringifyJson(input) ?? '');
+}
+
+function parsePayload(payload: Buffer): unknown {
+  if (payload.length === 0) return undefined;
+  try {
+    return JSON.parse(payload.toString('utf8'));
+  } catch (error) {
+    throw new RpcError('unreadable', `the result is not JSON: ${messageOf(error)}`);
+  }
+}
+
+export function abortError(signal: AbortSignal | undefined): RpcError {
+  const reason: unknown = signal?.reason;
+  if (reason instanceof RpcError) return reason;
+  const late = reason instanceof Error && reason.name === 'TimeoutError';
+  return new RpcError(late ? 'deadline' : 'aborted', late ? 'deadline exceeded' : 'call aborted', { cause: reason });
+}
+
+/** The methods that take one value and give one back, on the engine's side. */
+export type EngineCallMethod = Exclude<EngineMethod, RecordMethod>;
