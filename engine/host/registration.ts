@@ -1,0 +1,278 @@
+/**
+ * Who provides what: everything plugins declare, keyed by plugin, so that all of it goes when the plugin goes. Registering is
+ * all or nothing: the first refusal undoes what the same declaration has registered, in reverse (plugin-rpc-types §2).
+ */
+import { afiOf, familyName, familyOf, NAMED_FAMILIES, NO_FAMILY, parseFamily, safiOf } from '../../sdk/wire/family.ts';
+import type {
+  CapabilityDecl,
+  CommandDecl,
+  DeclareRegistrationInput,
+  FamilyDecl,
+  RegistryCommand,
+} from '../../yang/generated/methods.ts';
+import type { PluginCapability } from '../bgp/port.ts';
+import { checkCommandName, checkDeclaration, checkFamilyName } from './registration-checks.ts';
+import { clamp, commandKey, quote } from './quote.ts';
+import type { CommandRegistry } from './services.ts';
+
+export type FailurePolicy = 'restart' | 'ignore' | 'fatal';
+
+interface Entry {
+  readonly declaration: DeclareRegistrationInput;
+  capabilities: readonly PluginCapability[];
+  /** Run last to first when the plugin goes. */
+  readonly undo: (() => void)[];
+}
+
+export interface RegisteredFamily {
+  readonly name: string;
+  /** `afi << 8 | safi` */
+  readonly family: number;
+  readonly plugin: string;
+}
+
+export class Registry {
+  readonly #commands: CommandRegistry;
+  readonly #entries = new Map<string, Entry>();
+  /** Command key → plugin. Deprecated spellings are the tree's business. */
+  readonly #commandOwners = new Map<string, string>();
+  /** Lower-case family name → plugin that decodes it. */
+  readonly #decoders = new Map<string, RegisteredFamily>();
+  /** Lower-case name → number, for families that have no name in the codec; kept for the daemon's life. */
+  readonly #customFamilies = new Map<string, number>();
+  /** `code` or `code peer` → plugin */
+  readonly #capabilityOwners = new Map<string, string>();
+
+  constructor(commands: CommandRegistry) {
+    this.#commands = commands;
+  }
+
+  /** Registers a Stage 1 declaration. Returns the error message of the refusal; nothing of it is left then. */
+  register(plugin: string, declaration: DeclareRegistrationInput, available: (dependency: string) => boolean): string | undefined {
+    const fault = checkDeclaration(plugin, declaration);
+    if (fault !== undefined) return fault;
+    const missing = (declaration.dependencies ?? []).find((name) => name !== plugin && !available(name));
+    if (missing !== undefined) return missingDependency(plugin, missing);
+    const entry: Entry = { declaration, capabilities: [], undo: [] };
+    const refused =
+      this.#takeCommands(plugin, declaration.commands ?? [], entry) ??
+      this.#takeDecoders(plugin, declaration.families ?? [], entry) ??
+      this.#takePipes(plugin, declaration) ??
+      this.#takeFamilies(declaration.families ?? []);
+    if (refused !== undefined) {
+      undoAll(entry);
+      return refused;
+    }
+    this.#entries.set(plugin, entry);
+    return undefined;
+  }
+
+  /** Stage 3. Returns the error message; nothing of the list is registered then. */
+  declareCapabilities(plugin: string, declared: readonly CapabilityDecl[]): string | undefined {
+    const entry = this.#entries.get(plugin);
+    if (entry === undefined) return 'capabilities before a registration';
+    const capabilities: PluginCapability[] = [];
+    for (const decl of declared) {
+      const value = capabilityValue(decl);
+      if (typeof value === 'string') return `invalid capabilities: ${value}`;
+      capabilities.push({ plugin, code: decl.code, value, peers: decl.peers ?? [] });
+    }
+    const keys = new Set<string>();
+    for (const { code, peers } of capabilities) {
+      for (const peer of peers.length === 0 ? [''] : peers) {
+        const key = `${code} ${peer}`;
+        const owner = keys.has(key) ? plugin : this.#capabilityOwners.get(key);
+        const where = peer === '' ? '' : ` for peer ${clamp(peer)}`;
+        if (owner !== undefined) return `capability conflict: capability conflict: code ${code}${where} already registered by ${owner}`;
+        keys.add(key);
+      }
+    }
+    for (const key of keys) this.#capabilityOwners.set(key, plugin);
+    entry.capabilities = capabilities;
+    entry.undo.push(() => {
+      for (const key of keys) this.#capabilityOwners.delete(key);
+      entry.capabilities = [];
+    });
+    return undefined;
+  }
+
+  /** Stage 5: the commands enter the tree. Returns the names that were left out because the engine has them. */
+  activate(plugin: string): readonly string[] {
+    const entry = this.#entries.get(plugin);
+    if (entry === undefined) return [];
+    const { commands = [], pipes = [] } = entry.declaration;
+    entry.undo.push(() => this.#commands.remove(plugin));
+    const refused = this.#commands.add(plugin, commands);
+    if (pipes.length > 0) this.#commands.addPipes(plugin, pipes);
+    return refused;
+  }
+
+  /** Takes back everything the plugin has registered, in reverse order. */
+  release(plugin: string): void {
+    const entry = this.#entries.get(plugin);
+    if (entry === undefined) return;
+    this.#entries.delete(plugin);
+    undoAll(entry);
+  }
+
+  of(plugin: string): DeclareRegistrationInput | undefined {
+    return this.#entries.get(plugin)?.declaration;
+  }
+
+  plugins(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** For share-registry: every command of every registered plugin, and the engine's own. */
+  commands(): readonly RegistryCommand[] {
+    const list = [...this.#commands.list()];
+    for (const [plugin, { declaration }] of this.#entries) {
+      for (const { name } of declaration.commands ?? []) list.push({ name, plugin });
+    }
+    return list;
+  }
+
+  /** Sorted union of the claims of all plugins but one. */
+  claimsBut(plugin: string): readonly string[] {
+    const claims = new Set<string>();
+    for (const [name, { declaration }] of this.#entries) {
+      if (name !== plugin) for (const claim of declaration.claims ?? []) claims.add(claim);
+    }
+    return [...claims].sort();
+  }
+
+  capabilities(): readonly PluginCapability[] {
+    return [...this.#entries.values()].flatMap((entry) => entry.capabilities);
+  }
+
+  /** Families some plugin decodes, sorted by name: they are advertised in OPEN. */
+  decodedFamilies(): readonly RegisteredFamily[] {
+    return [...this.#decoders.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The plugin that decodes a family, by name. */
+  decoderOf(name: string): string | undefined {
+    return this.#decoders.get(name.toLowerCase())?.plugin;
+  }
+
+  /** Number of a family by its name: the codec's, or one that a plugin brought; 0 = unknown. */
+  family(name: string): number {
+    const known = parseFamily(name.toLowerCase());
+    return known === NO_FAMILY ? (this.#customFamilies.get(name.toLowerCase()) ?? NO_FAMILY) : known;
+  }
+
+  #takeCommands(plugin: string, commands: readonly CommandDecl[], entry: Entry): string | undefined {
+    for (const { name } of commands) {
+      const invalid = checkCommandName(name);
+      if (invalid !== undefined) return `registration conflict: ${invalid}`;
+      const key = commandKey(name);
+      const owner = this.#commandOwners.get(key);
+      if (owner !== undefined) return `registration conflict: command conflict: "${clamp(name)}" already registered by ${owner}`;
+      this.#commandOwners.set(key, plugin);
+      entry.undo.push(() => this.#commandOwners.delete(key));
+    }
+    return undefined;
+  }
+
+  #takeDecoders(plugin: string, families: readonly FamilyDecl[], entry: Entry): string | undefined {
+    for (const { name, mode } of families) {
+      if (mode !== 'decode' && mode !== 'both') continue;
+      const key = name.toLowerCase();
+      const owner = this.#decoders.get(key)?.plugin;
+      if (owner === plugin) continue;
+      if (owner !== undefined) return `registration conflict: family conflict: ${clamp(name)} already registered by ${owner}`;
+      // The number is filled in by #takeFamilies, which may still refuse the whole declaration.
+      this.#decoders.set(key, { name, family: NO_FAMILY, plugin });
+      entry.undo.push(() => this.#decoders.delete(key));
+    }
+    return undefined;
+  }
+
+  #takePipes(plugin: string, { pipes = [] }: DeclareRegistrationInput): string | undefined {
+    const seen = new Set<string>();
+    for (const pipe of pipes) {
+      const key = `${commandKey(pipe.command)}\n${pipe.name}`;
+      const refused = seen.has(key) ? `"${pipe.name}" is declared twice` : this.#commands.checkPipe(plugin, pipe);
+      if (refused !== undefined) return `pipe alias refused: ${refused}`;
+      seen.add(key);
+    }
+    return undefined;
+  }
+
+  /** Names and numbers last: a family's number outlives the plugin, so it is taken only when nothing else was refused. */
+  #takeFamilies(families: readonly FamilyDecl[]): string | undefined {
+    const fresh: [string, number][] = [];
+    for (const decl of families) {
+      const fault = checkFamilyName(decl) ?? this.#familyFault(decl, fresh);
+      if (fault !== undefined) return `family registration conflict: ${fault}`;
+    }
+    for (const [name, number] of fresh) this.#customFamilies.set(name, number);
+    for (const { name } of families) {
+      const decoder = this.#decoders.get(name.toLowerCase());
+      if (decoder !== undefined) this.#decoders.set(name.toLowerCase(), { ...decoder, family: this.family(name) });
+    }
+    return undefined;
+  }
+
+  #familyFault({ name, afi = 0, safi = 0 }: FamilyDecl, fresh: [string, number][]): string | undefined {
+    if (!isWithin(afi, 0xffff) || !isWithin(safi, 0xff)) return `family ${quote(name)}: AFI ${afi} SAFI ${safi} out of range`;
+    const known = this.family(name);
+    if (afi === 0 && safi === 0) {
+      return known === NO_FAMILY ? `family ${quote(name)}: plugin sent AFI=0 SAFI=0 and family is not pre-registered` : undefined;
+    }
+    const number = familyOf(afi, safi);
+    if (known !== NO_FAMILY) {
+      if (known === number) return undefined;
+      return `family ${quote(name)} is AFI=${afiOf(known)} SAFI=${safiOf(known)}, plugin sent AFI=${afi} SAFI=${safi}`;
+    }
+    const holder = this.#nameOf(number);
+    if (holder !== undefined) return `AFI=${afi} SAFI=${safi} is family "${holder}", plugin sent ${quote(name)}`;
+    fresh.push([name.toLowerCase(), number]);
+    return undefined;
+  }
+
+  #nameOf(number: number): string | undefined {
+    if (NAMED_FAMILIES.includes(number)) return familyName(number);
+    for (const [name, other] of this.#customFamilies) if (other === number) return name;
+    return undefined;
+  }
+}
+
+export function missingDependency(plugin: string, dependency: string): string {
+  return `missing dependency: plugin "${plugin}" requires "${clamp(dependency)}"`;
+}
+
+function undoAll(entry: Entry): void {
+  for (const action of entry.undo.splice(0).reverse()) action();
+}
+
+function isWithin(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= max;
+}
+
+/** The value's bytes, or the fault as text. */
+function capabilityValue(decl: CapabilityDecl): Uint8Array | string {
+  const { code, encoding, payload = '' } = decl;
+  if (!isWithin(code, 255) || code === 0) return `capability code ${code} out of range`;
+  if (code === 1) return 'capability code 1 (Multiprotocol) belongs to the engine';
+  const value = decodePayload(encoding, payload);
+  if (typeof value === 'string') return value;
+  return value.length <= 255 ? value : `capability ${code}: ${value.length} bytes (max 255)`;
+}
+
+function decodePayload(encoding: CapabilityDecl['encoding'], payload: string): Uint8Array | string {
+  switch (encoding) {
+    case 'hex':
+      return /^(?:[0-9a-f]{2})*$/i.test(payload) ? Buffer.from(payload, 'hex') : `bad hex payload ${quote(payload)}`;
+    case 'b64': {
+      const value = Buffer.from(payload, 'base64');
+      return value.toString('base64') === payload ? value : `bad base64 payload ${quote(payload)}`;
+    }
+    case 'text':
+      return Buffer.from(payload, 'utf8');
+    case undefined:
+      return payload === '' ? new Uint8Array(0) : `capability encoding unspecified with payload ${quote(payload)}`;
+    default:
+      return `unknown capability encoding ${quote(String(encoding))}`;
+  }
+}
