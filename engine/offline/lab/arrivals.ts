@@ -75,10 +75,10 @@ export class Arrivals {
     }
     this.#run(IPV4_UNICAST, update.withdrawnAt, update.withdrawnLength, false, '');
     if (!update.unreachIgnored) this.#run(update.unreachFamily, update.unreachAt, update.unreachLength, false, '');
-    this.#run(IPV4_UNICAST, update.nlriAt, update.nlriLength, !reader.withdraws, this.#classicNextHop());
+    this.#run(IPV4_UNICAST, update.nlriAt, update.nlriLength, true, this.#classicNextHop());
     if (!update.reachIgnored) {
       const nextHop = formatAddress(bytes, update.reachUsableNextHopAt, Math.min(16, update.reachNextHopLength)) ?? '';
-      this.#run(update.reachFamily, update.reachAt, update.reachLength, !reader.withdraws, nextHop);
+      this.#run(update.reachFamily, update.reachAt, update.reachLength, true, nextHop);
     }
     this.#counted();
   }
@@ -108,7 +108,9 @@ export class Arrivals {
     const path = pathId === 0 ? '' : `,"path-id":${pathId}`;
     const head = `"event":"${announced ? 'announce' : 'withdraw'}","family":"${familyName(family)}","prefix":"${prefix}"${path}`;
     if (this.#options.print === 'json') {
-      this.#options.write(announced ? `{${head},"next-hop":"${nextHop}","attributes":{${attributes}}}` : `{${head}}`);
+      // A tester wants to see what arrived; that a router would take the route back (RFC 7606) is said beside it.
+      const judged = this.#reader.withdraws ? ',"treat-as-withdraw":true' : '';
+      this.#options.write(announced ? `{${head},"next-hop":"${nextHop}"${judged},"attributes":{${attributes}}}` : `{${head}}`);
     } else {
       this.#options.write(announced ? `+ ${prefix} via ${nextHop} {${attributes}}` : `- ${prefix}`);
     }

@@ -23,7 +23,8 @@ export const LAB_HELP = `zest lab — a small BGP speaker for trying and testing
   --first A.B.C.D       first generated prefix      --sets N      attribute sets they share (N/5)
   --mrt FILE            announce the routes of an MRT file (plain, gzip or bzip2; tables or messages)
   --mrt-peer AS         only those heard from this AS
-  --next-hop ADDRESS    IPv4 next hop (our local address)     --next-hop6 ADDRESS   IPv6 next hop (2001:db8::1)
+  --next-hop ADDRESS    IPv4 next hop (our local address, on loopback 192.0.2.N)
+  --next-hop6 ADDRESS   IPv6 next hop (2001:db8::1)
   --withdraw-after S    withdraw what was announced after S seconds (generated routes)
   --print MODE          none, count, text (a line a route) or json (text)
   --json                count, session and error lines as JSON too
@@ -65,6 +66,9 @@ const OPTIONS = {
 } as const;
 
 class Usage extends Error {}
+
+/** 192.0.2.0 */
+const STAND_IN = 0xc0000200;
 
 interface LabOptions {
   readonly role: 'connect' | 'listen';
@@ -209,8 +213,10 @@ class Lab {
   }
 
   #target(session: EstablishedSession): PackingTarget {
-    const own = this.#options.nextHop4 === '' ? session.localAddress : this.#options.nextHop4;
-    const nextHop4 = parseIpv4(own.replace(/^::ffff:/i, ''));
+    const own = parseIpv4(session.localAddress.replace(/^::ffff:/i, ''));
+    // No route may have a loopback next hop (RFC 4271 §6.3): a speaker on 127.0.0.3 stands in as 192.0.2.3.
+    const outward = own >>> 24 === 127 ? STAND_IN + (own & 0xff) : own;
+    const nextHop4 = this.#options.nextHop4 === '' ? outward : parseIpv4(this.#options.nextHop4);
     return {
       localAs: this.#options.as,
       peerAs: session.peerAs,
@@ -218,7 +224,7 @@ class Lab {
       maxMessage: session.maxMessage,
       families: session.families,
       addPathSend: session.addPathSend,
-      nextHop4: nextHop4 < 0 ? parseIpv4('192.0.2.99') : nextHop4,
+      nextHop4: nextHop4 < 0 ? STAND_IN + 99 : nextHop4,
       nextHop6: this.#options.nextHop6,
     };
   }
