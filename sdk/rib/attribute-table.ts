@@ -105,18 +105,18 @@ export class AttributeTable {
   }
 
   /**
-   * The handle of `length` bytes at `at` and `hopLength` (0..255) bytes at `hopAt`, both in `view`, counted once more for the caller; 0 when
-   * a limit is reached. The attributes have been checked by the codec.
+   * The handle of `length` bytes at `at` of `view` and `hopLength` (0..255) bytes at `hopAt` of `hopView`, counted once more for the caller;
+   * 0 when a limit is reached. The attributes have been checked by the codec.
    */
-  intern(view: DataView, at: number, length: number, hopAt: number, hopLength: number): number {
-    const hash = this.#hash(view, at, length, hopAt, hopLength);
+  intern(view: DataView, at: number, length: number, hopView: DataView, hopAt: number, hopLength: number): number {
+    const hash = this.#hash(view, at, length, hopView, hopAt, hopLength);
     const slots = this.#slots;
     const mask = this.#mask;
     let slot = hash & mask;
     for (;;) {
       const handle = slots[slot]!;
-      if (handle === 0) return this.#add(hash, view, at, length, hopAt, hopLength);
-      if (this.#hashes[handle] === hash && this.#same(handle, view, at, length, hopAt, hopLength)) {
+      if (handle === 0) return this.#add(hash, view, at, length, hopView, hopAt, hopLength);
+      if (this.#hashes[handle] === hash && this.#same(handle, view, at, length, hopView, hopAt, hopLength)) {
         this.counts[handle]!++;
         return handle;
       }
@@ -133,21 +133,29 @@ export class AttributeTable {
     if (--this.counts[handle]! === 0) this.#remove(handle);
   }
 
-  #hash(view: DataView, at: number, length: number, hopAt: number, hopLength: number): number {
+  #hash(view: DataView, at: number, length: number, hopView: DataView, hopAt: number, hopLength: number): number {
     let hash = run(this.#seed ^ Math.imul(length, 0x9e3779b1), view, at, length);
-    if (hopLength !== 0) hash = run(hash, view, hopAt, hopLength);
+    if (hopLength !== 0) hash = run(hash, hopView, hopAt, hopLength);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
     return (hash ^ (hash >>> 13)) >>> 0;
   }
 
-  #same(handle: number, view: DataView, at: number, length: number, hopAt: number, hopLength: number): boolean {
+  #same(
+    handle: number,
+    view: DataView,
+    at: number,
+    length: number,
+    hopView: DataView,
+    hopAt: number,
+    hopLength: number,
+  ): boolean {
     if (this.#lengths[handle] !== length || this.#hops[handle] !== hopLength) return false;
     const mine = this.arena.view;
     const begin = this.#at[handle]!;
-    return equal(mine, begin, view, at, length) && (hopLength === 0 || equal(mine, begin + length, view, hopAt, hopLength));
+    return equal(mine, begin, view, at, length) && (hopLength === 0 || equal(mine, begin + length, hopView, hopAt, hopLength));
   }
 
-  #add(hash: number, view: DataView, at: number, length: number, hopAt: number, hopLength: number): number {
+  #add(hash: number, view: DataView, at: number, length: number, hopView: DataView, hopAt: number, hopLength: number): number {
     if (this.#free === 0 && this.#used >= this.#capacity && !this.#grow()) {
       this.refused++;
       return 0;
@@ -161,7 +169,7 @@ export class AttributeTable {
     if (handle === 0) handle = this.#used++;
     else this.#free = this.#at[handle]!;
     copy(view, at, length, this.arena.view, block);
-    if (hopLength !== 0) copy(view, hopAt, hopLength, this.arena.view, block + length);
+    if (hopLength !== 0) copy(hopView, hopAt, hopLength, this.arena.view, block + length);
     this.#at[handle] = block;
     this.#lengths[handle] = length;
     this.#hops[handle] = hopLength;

@@ -8,3 +8,8 @@ export { longestMatchIpv4, longestMatchIpv6 } from './longest-match.ts';
 export { LOCAL, PeerFacts } from './peer-facts.ts';
 export { Ipv4Table, Ipv6Table, NlriTable } from './prefix-table.ts';
 export type { PrefixTable, TableOptions } from './prefix-table.ts';
+export { FamilyRoutes, familyRoutes } from './family-routes.ts';
+export type { FamilyOptions } from './family-routes.ts';
+export { ReceivedBlock } from './received-block.ts';
+export { RouteStore } from './route-store.ts';
+export type { RouteStoreOptions } from './route-store.ts';

@@ -127,7 +127,7 @@ class Both {
       const known = this.model[row]!.has(key);
       this.model[row]!.set(key, { attributes, stale: 0 });
       const bytes = block(attributes);
-      const handle = this.table.intern(viewOf(bytes), 0, bytes.length, 0, 0);
+      const handle = this.table.intern(viewOf(bytes), 0, bytes.length, viewOf(bytes), 0, 0);
       const change = this.rib.announce(row, peer, path, handle);
       this.table.release(handle);
       assert.equal((change & ROUTE_ADDED) !== 0, !known);

@@ -127,7 +127,7 @@ test('interning: equal bytes have one handle, counted; the last release frees bl
         const key = `${length} ${bytes.join('')}`;
         const known = model.get(key);
         if (hold) {
-          const handle = table.intern(viewOf(bytes), 0, length, length, hopLength);
+          const handle = table.intern(viewOf(bytes), 0, length, viewOf(bytes), length, hopLength);
           if (known === undefined) model.set(key, { handle, count: 1 });
           else known.count++;
           assert.equal(handle, model.get(key)?.handle);
@@ -153,11 +153,11 @@ test('interning at a limit of handles or bytes answers 0 and counts, and goes on
   for (const options of [{ limit: 2 }, { byteLimit: 4 + 2 * 8 }]) {
     const table = new AttributeTable(options);
     const bytes = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    const handles = [0, 1, 2].map((at) => table.intern(viewOf(bytes), at, 8, 0, 0));
+    const handles = [0, 1, 2].map((at) => table.intern(viewOf(bytes), at, 8, viewOf(bytes), 0, 0));
     assert.deepEqual(handles, [1, 2, 0]);
     assert.equal(table.refused, 1);
     table.release(1);
-    assert.equal(table.intern(viewOf(bytes), 2, 8, 0, 0), 1);
+    assert.equal(table.intern(viewOf(bytes), 2, 8, viewOf(bytes), 0, 0), 1);
   }
 });
 
