@@ -18,6 +18,7 @@ export {
 } from './answer.ts';
 export { endLine, headLine, nayLine, parseAnswerTail, recordLine } from './answer-lines.ts';
 export { HELD_RECORDS, type LineSink, writeAnswer } from './answer-writer.ts';
+export { AUTH_LINE_LIMIT, AUTH_OK, type AuthClaim, authError, authLine, parseAuth, PLUGIN_NAME, readFirstLine } from './auth.ts';
 export { decodeInput, decodeOutput, decodePayload, isMethod, rpcName } from './decode.ts';
 export {
   describeRpcError,
@@ -56,3 +57,11 @@ export {
   Rejected,
   rejected,
 } from './records.ts';
+export {
+  connectBack,
+  CONNECT_DEADLINE_MS,
+  type Environment,
+  type HubEnvironment,
+  readVariable,
+  takeHubEnvironment,
+} from './tls.ts';
