@@ -86,8 +86,20 @@ export interface RoutePath {
   onFlush(handler: () => void): void;
   /** Routes originated by plugins or config, already written to the peer if it was up: Adj-RIB-Out keeps them. */
   onOriginated(handler: OriginatedHandler): void;
+  /** An owner goes, or takes everything back: whoever keeps Adj-RIB-Out withdraws its routes with `sendOriginated`. */
+  onDisown(handler: (owner: string) => void): void;
   /** Sends a stored originated route again (session came up). false = the family is not negotiated. */
-  sendOriginated(peer: number, family: number, announce: boolean, nlri: Uint8Array, nlriAt: number, nlriLength: number, pathId: number, attributes: Uint8Array, nextHop: Uint8Array): boolean;
+  sendOriginated(
+    peer: number,
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    nlriAt: number,
+    nlriLength: number,
+    pathId: number,
+    attributes: Uint8Array,
+    nextHop: Uint8Array,
+  ): boolean;
   /** Publishes best-route changes to the subscribers of `bgp-rib best-change` in this thread. */
   publishBest(change: BestChange): void;
   onBestChange(handler: (change: BestChange) => void): void;
@@ -98,12 +110,32 @@ export interface RoutePath {
    * to another prefix. True when the table has no exporter.
    */
   idle(routes: BestRoutes, row: number): boolean;
+  /** Did some exporter of this table announce the row to this peer? (For `rib routes sent`.) */
+  announced(routes: BestRoutes, peer: number, row: number): boolean;
   /** Every best table that `publishBest` has named so far (a consumer that starts later). */
   bestTables(): readonly BestRoutes[];
   /** Forwards the UPDATE being handled (inside `onUpdate`) to every established peer of its families but `exceptPeer`. */
   forward(view: UpdateView, exceptPeer: number): void;
   /** Sends a stored received route to one peer, egress rules applied as for a live forward. */
-  relay(destination: number, source: number, family: number, announce: boolean, nlri: Uint8Array, nlriAt: number, nlriLength: number, attributes: Uint8Array, attributesLength: number, nextHop: Uint8Array): void;
+  relay(
+    destination: number,
+    source: number,
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    nlriAt: number,
+    nlriLength: number,
+    attributes: Uint8Array,
+    attributesLength: number,
+    nextHop: Uint8Array,
+  ): void;
+  /**
+   * What was announced to this peer is to be sent again (ROUTE-REFRESH, `rib clear out`), family 0 = every family: each plugin that
+   * announces routes does so and calls `done`. Exporters are refreshed by their owners.
+   */
+  onResend(handler: (peer: number, family: number, done: () => void) => void): void;
+  /** Asks every `onResend` handler; `done` once all have answered, or the peer is gone, or after 30 s. */
+  resend(peer: number, family: number, done: () => void): void;
   /** Asks a peer to send a family again (RFC 2918). false = not negotiated. */
   requestRefresh(peer: number, family: number): boolean;
   /** The routes of a refresh were sent: End-of-RIB / EoRR for the family. */
@@ -113,7 +145,12 @@ export interface RoutePath {
   /** Raises or clears an entry of `show warnings` / `show errors`. */
   report(severity: 'warning' | 'error', code: string, subject: string, message: string, clear?: boolean): void;
   /** bgp settings the plugins of the route path need; the same object for the daemon's life, fields updated on reload. */
-  readonly settings: { readonly routeServerBestPath: boolean; readonly routeServerTransparent: boolean; readonly multipathMaximum: number; readonly multipathRelax: boolean };
+  readonly settings: {
+    readonly routeServerBestPath: boolean;
+    readonly routeServerTransparent: boolean;
+    readonly multipathMaximum: number;
+    readonly multipathRelax: boolean;
+  };
   /** Is this peer external (eBGP)? */
   external(peer: number): boolean;
   /** u32 BGP identifier the peer sent; 0 when down. */
