@@ -21,6 +21,7 @@ export * from './fault-list.ts';
 export { DISCARD, OK, type Outcome, outcomeName, reasonText, RESET, WITHDRAW } from './fault.ts';
 export * from './message.ts';
 export * from './negotiate.ts';
+export * from './nlri/flow.ts';
 export * from './nlri/next-hop.ts';
 export * from './nlri/prefix.ts';
 export * from './nlri/syntax.ts';

@@ -5,7 +5,7 @@ import { AttributeBlock, HAS_AS_PATH, HAS_NEXT_HOP, HAS_ORIGIN, NEXT_HOP_UNUSABL
 import { AS_PATH, MP_REACH_NLRI, MP_UNREACH_NLRI, NEXT_HOP, OPTIONAL, ORIGIN, TRANSITIVE } from './attribute/code.ts';
 import { AttributeCursor } from './attribute/cursor.ts';
 import { ATTRIBUTES } from './attribute/table.ts';
-import { hashBytes } from './bytes.ts';
+import { hashBytes, viewOf } from './bytes.ts';
 import { plainContext, type WireContext } from './context.ts';
 import { AFI_IPV4, type Family, IPV4_UNICAST, NO_FAMILY, SAFI_MPLS_VPN } from './family.ts';
 import { FaultList } from './fault-list.ts';
@@ -180,11 +180,6 @@ export class UpdateView {
     if (this.outcome === RESET) return RESET;
     this.blockFacts = facts;
     return this.#complete();
-  }
-
-  /** True when the message announces something to a negotiated family. */
-  get announces(): boolean {
-    return (this.nlriLength !== 0 && !this.classicIgnored) || (this.reachLength !== 0 && !this.reachIgnored);
   }
 
   /** Copies the block to `out`, which has room for `block.length`; returns that length. */
@@ -498,5 +493,5 @@ export class UpdateView {
 }
 
 const NO_BYTES = new Uint8Array(0);
-const NO_VIEW = new DataView(NO_BYTES.buffer);
+const NO_VIEW = viewOf(NO_BYTES);
 const NO_CONTEXT = plainContext();

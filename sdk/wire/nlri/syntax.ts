@@ -2,6 +2,8 @@
 // What an entry means is its family's business, in a plugin; the families here are those the configuration can name.
 import type { Family } from '../family.ts';
 import {
+  AFI_IPV4,
+  AFI_IPV6,
   maxPrefixBits,
   SAFI_BGP_LS,
   SAFI_BGP_LS_VPN,
@@ -17,6 +19,7 @@ import {
   SAFI_UNICAST,
   SAFI_VPLS,
 } from '../family.ts';
+import { isFlowRule } from './flow.ts';
 import { countPrefixes } from './prefix.ts';
 
 /** One entry's length in bytes when `left` bytes from `at` are there (path identifier not included), or -1. Never 0. */
@@ -32,8 +35,8 @@ const ENTRY: Readonly<Record<number, EntryLength>> = {
   [SAFI_RTC]: routeTarget,
   [SAFI_BGP_LS]: (view, at, left) => typed2(view, at, left, 0),
   [SAFI_BGP_LS_VPN]: (view, at, left) => typed2(view, at, left, 8),
-  [SAFI_FLOW]: (view, at, left) => flow(view, at, left, 0),
-  [SAFI_FLOW_VPN]: (view, at, left) => flow(view, at, left, 8),
+  [SAFI_FLOW]: (view, at, left, maxBits) => flow(view, at, left, 0, maxBits),
+  [SAFI_FLOW_VPN]: (view, at, left, maxBits) => flow(view, at, left, 8, maxBits),
 };
 
 /**
@@ -159,8 +162,8 @@ function typed2(view: DataView, at: number, left: number, least: number): number
   return length < least ? -1 : 4 + length;
 }
 
-/** Length of one octet below 240, else of twelve bits (RFC 8955 §4.1); at least one component, an empty rule would match all. */
-function flow(view: DataView, at: number, left: number, least: number): number {
+/** Length of one octet below 240, else of twelve bits (RFC 8955 §4.1), a distinguisher of `rd` bytes, components. */
+function flow(view: DataView, at: number, left: number, rd: number, maxBits: number): number {
   let head = 1;
   let length = view.getUint8(at);
   if (length >= 0xf0) {
@@ -168,5 +171,7 @@ function flow(view: DataView, at: number, left: number, least: number): number {
     head = 2;
     length = view.getUint16(at) & 0xfff;
   }
-  return length <= least ? -1 : head + length;
+  if (head + length > left || length <= rd) return -1;
+  const afi = maxBits === 128 ? AFI_IPV6 : AFI_IPV4;
+  return isFlowRule(view, at + head + rd, length - rd, afi) ? head + length : -1;
 }
