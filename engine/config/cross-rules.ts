@@ -1,0 +1,165 @@
+// Rules that hold between parts of a config: bindings and plugins, filter chains and filters, users and profiles, listeners.
+import { childOf, extension } from '../../yang/compile/schema.ts';
+import { type Branch, entriesAt, Reader, valueAt } from './effective.ts';
+import { clamp, type Findings } from './fault.ts';
+import type { EffectivePeer } from './inherit.ts';
+import { canonicalAddress } from './peer-settings.ts';
+import { didYouMean } from './values.ts';
+
+/** A remote address belongs to one peer. */
+export function checkAddresses(peers: readonly EffectivePeer[], findings: Findings): void {
+  const seen = new Map<string, EffectivePeer>();
+  for (const peer of peers) {
+    const text = peer.fields.text('connection/remote/ip');
+    if (text === '') continue;
+    const address = canonicalAddress(text);
+    const before = seen.get(address);
+    if (before === undefined) seen.set(address, peer);
+    else {
+      const place = peer.fields.place('connection/remote/ip');
+      findings.fault(
+        place,
+        `bgp/peer/${peer.name}/connection/remote/ip`,
+        `duplicate peer remote address: ${address} (peers ${before.name} and ${peer.name})`,
+      );
+    }
+  }
+}
+
+/** A binding names a plugin that exists. */
+export function checkBindings(peers: readonly EffectivePeer[], plugins: readonly string[], findings: Findings): void {
+  const known = new Set(plugins);
+  const told = new Set<unknown>();
+  for (const peer of peers) {
+    for (const process of peer.fields.entries('process')) {
+      if (known.has(process.key) || told.has(process.branch.place)) continue;
+      told.add(process.branch.place);
+      findings.fault(
+        process.branch.place,
+        `bgp/peer/${peer.name}/process/${process.key}`,
+        `undefined plugin in process: ${clamp(process.key)}`,
+        {
+          hint: didYouMean(process.key, plugins),
+        },
+      );
+    }
+  }
+}
+
+/** A chain names filters that exist: `type:NAME` of a policy, `plugin:NAME`, or a bare name of any policy. */
+export function checkFilters(
+  root: Branch,
+  peers: readonly EffectivePeer[],
+  plugins: readonly string[],
+  findings: Findings,
+): void {
+  const policy = valueAt(root, 'bgp/policy');
+  const schema = valueAt(root, 'bgp');
+  const policySchema = schema?.kind === 'branch' ? childOf(schema.schema, 'policy') : undefined;
+  const types = policySchema?.kind === 'container' ? policySchema.children.map((child) => child.name) : [];
+  const names = new Set<string>();
+  const full = new Set<string>();
+  if (policy?.kind === 'branch') {
+    for (const [type, list] of policy.children) {
+      if (list.kind !== 'list') continue;
+      for (const name of list.entries.keys()) {
+        names.add(name);
+        full.add(`${type}:${name}`);
+      }
+    }
+  }
+  const told = new Set<unknown>();
+  for (const peer of peers) {
+    for (const direction of ['import', 'export']) {
+      const chain = valueAt(peer.fields.branch, `filter/${direction}`);
+      if (chain?.kind !== 'leaf-list') continue;
+      for (const { text, place } of chain.items) {
+        const colon = text.indexOf(':');
+        const owner = colon < 0 ? '' : text.slice(0, colon);
+        const fine = colon < 0 ? names.has(text) : types.includes(owner) ? full.has(text) : plugins.includes(owner);
+        if (fine || told.has(place)) continue;
+        told.add(place);
+        findings.fault(place, `bgp/peer/${peer.name}/filter/${direction}`, `unknown filter in ${direction}: ${clamp(text)}`, {
+          hint: didYouMean(text, [...names, ...full]),
+        });
+      }
+    }
+  }
+}
+
+/** Users name profiles that exist. */
+export function checkProfiles(root: Branch, findings: Findings): void {
+  const profiles = new Set(entriesAt(root, 'system/authorization/profile').map((entry) => entry.key));
+  for (const user of entriesAt(root, 'system/authentication/user')) {
+    for (const profile of new Reader(user).list('profile')) {
+      if (profiles.has(profile)) continue;
+      findings.fault(
+        user.place,
+        `system/authentication/user/${user.key}/profile`,
+        `user ${user.key}: undefined profile: ${clamp(profile)}`,
+        {
+          hint: didYouMean(profile, [...profiles]),
+        },
+      );
+    }
+  }
+}
+
+/** A model context protocol server that others can reach proves who they are. */
+export function checkMcp(root: Branch, findings: Findings): void {
+  const mcp = valueAt(root, 'environment/mcp');
+  if (mcp?.kind !== 'branch') return;
+  const fields = new Reader(mcp);
+  const mode = fields.text('auth-mode');
+  const fault = (leaf: string, message: string): void => findings.fault(fields.place(leaf), `environment/mcp/${leaf}`, message);
+  if (fields.flag('bind-remote') && mode === 'none') fault('bind-remote', 'bind-remote requires auth-mode != none');
+  if (mode !== 'oauth') return;
+  if (fields.text('oauth/authorization-server') === '') fault('auth-mode', 'auth-mode=oauth requires oauth.authorization-server');
+  const open = fields.entries('server').some((server) => server.has('ip') && !/^(127\.|::1$)/.test(server.text('ip')));
+  if (open && (fields.text('tls/cert') === '' || fields.text('tls/key') === '')) {
+    fault('auth-mode', 'auth-mode=oauth requires tls.cert and tls.key on non-loopback listeners');
+  }
+}
+
+interface Listener {
+  readonly owner: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly entry: Branch;
+}
+
+/** No two listeners share an address and port; a wildcard takes every address of its family. Port 0 never clashes. */
+export function checkListeners(root: Branch, findings: Findings): void {
+  const listeners: Listener[] = [];
+  const walk = (branch: Branch, path: string): void => {
+    const off = new Reader(branch);
+    if (childOf(branch.schema, 'enabled') !== undefined && !off.flag('enabled')) return;
+    for (const [name, value] of branch.children) {
+      if (value.kind === 'branch') walk(value, path === '' ? name : `${path}/${name}`);
+      if (value.kind !== 'list' || extension(value.schema, 'listener') === undefined) continue;
+      for (const entry of value.entries.values()) {
+        const fields = new Reader(entry);
+        const ip = fields.text('host') || fields.text('ip');
+        const port = fields.number('port');
+        if (ip !== '' && port > 0)
+          listeners.push({ owner: `${path}/${name}/${entry.key}`, ip: canonicalAddress(ip), port, entry });
+      }
+    }
+  };
+  walk(root, '');
+  for (const [index, one] of listeners.entries()) {
+    const other = listeners.slice(0, index).find((before) => before.port === one.port && overlap(before.ip, one.ip));
+    if (other !== undefined) {
+      findings.fault(
+        one.entry.place,
+        one.owner,
+        `listener conflict: ${one.owner} and ${other.owner} both listen on ${one.ip} port ${one.port}`,
+      );
+    }
+  }
+}
+
+function overlap(a: string, b: string): boolean {
+  if (a.includes(':') !== b.includes(':')) return false;
+  return a === b || a === '0.0.0.0' || b === '0.0.0.0' || a === '::' || b === '::';
+}

@@ -1,0 +1,69 @@
+/** A place in a config text; both count from 1. Line 0 stands for "nowhere in the text". */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export const NOWHERE: Place = { line: 0, column: 0 };
+
+/** What is wrong with a config, for the operator. */
+export interface ConfigFault extends Place {
+  /** Slash path of the node, `bgp/peer/edge/timer/receive-hold-time`; '' when none is meant. */
+  readonly path: string;
+  readonly message: string;
+  /** What would have been right. */
+  readonly expected?: string | undefined;
+  /** A guess at what was meant: `did you mean "peer"?` */
+  readonly hint?: string | undefined;
+}
+
+/** What the operator should know although the config holds. */
+export interface ConfigWarning extends Place {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface FaultExtras {
+  readonly expected?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
+/** More faults than this help nobody; one more says how many there were. */
+export const MAXIMUM_FAULTS = 100;
+const CLAMP = 64;
+
+/** Gathers every fault and warning of one config. */
+export class Findings {
+  readonly faults: ConfigFault[] = [];
+  readonly warnings: ConfigWarning[] = [];
+  #dropped = 0;
+
+  fault(place: Place, path: string, message: string, extras: FaultExtras = {}): void {
+    if (this.faults.length >= MAXIMUM_FAULTS) {
+      this.#dropped++;
+      return;
+    }
+    this.faults.push({ path, line: place.line, column: place.column, message, ...extras });
+  }
+
+  warn(place: Place, path: string, message: string): void {
+    if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
+  }
+
+  get failed(): boolean {
+    return this.faults.length > 0;
+  }
+
+  /** The faults in the order of the text, with a last one for those that were dropped. */
+  sorted(): readonly ConfigFault[] {
+    const out = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
+    if (this.#dropped > 0) out.push({ ...NOWHERE, path: '', message: `and ${this.#dropped} more` });
+    return out;
+  }
+}
+
+/** Text of an operator's for use in a message: clamped, control characters shown as escapes. */
+export function clamp(text: string): string {
+  const short = text.length > CLAMP ? `${text.slice(0, CLAMP)}…` : text;
+  return short.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}

@@ -1,0 +1,166 @@
+// From a text to a running config, or to every fault in it. Order: parse against the schema, drop what is inactive, the schema's
+// own rules, environment, plugins, then BGP with inheritance, then what holds between parts.
+import { linkSchema } from '../../yang/compile/link.ts';
+import { SchemaTree } from '../../yang/compile/tree.ts';
+import { SCHEMA_ROWS } from '../../yang/generated/config.ts';
+import { CONFIG_MODULES } from '../../yang/generated/modules.ts';
+import { parseIpv4 } from '../../sdk/wire/address.ts';
+import type { PeerSettings, ReactorSettings } from '../bgp/port.ts';
+import { checkAddresses, checkBindings, checkFilters, checkListeners, checkMcp, checkProfiles } from './cross-rules.ts';
+import { type Branch, branchOf, Reader, type Value } from './effective.ts';
+import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
+import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
+import { parseConfig } from './parser.ts';
+import { type GlobalBgp, peerSettings } from './peer-settings.ts';
+import { hubServers, inlinePlugins, pluginSettings } from './plugin-settings.ts';
+import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
+import { checkSchemaRules } from './schema-rules.ts';
+import { type Environment, Settings } from './settings.ts';
+import type { SyntaxTree } from './syntax-tree.ts';
+import { makeValidators, type Registered } from './validators.ts';
+
+export interface LoadOptions extends Registered {
+  /** Name of the text in faults; a file's path, or `-`. */
+  readonly path: string;
+  /** The process environment. */
+  readonly env?: Environment | undefined;
+  /** Settings given on the command line, by dotted name. */
+  readonly flags?: Readonly<Record<string, string>> | undefined;
+  /** The schema, when plugins have added to it. */
+  readonly schema?: SchemaTree | undefined;
+  /** Names of built-in plugins: `process` may name them without a `plugin external` block. */
+  readonly builtins?: readonly string[] | undefined;
+}
+
+export type LoadResult =
+  | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly ConfigWarning[] }
+  | { readonly ok: false; readonly faults: readonly ConfigFault[]; readonly warnings: readonly ConfigWarning[] };
+
+let base: SchemaTree | undefined;
+
+/** The schema of the modules this release ships. */
+export function configSchema(): SchemaTree {
+  base ??= SchemaTree.of(linkSchema(SCHEMA_ROWS), () => CONFIG_MODULES);
+  return base;
+}
+
+/** Parses and checks a text; runs nothing, touches no file. Never throws for any text. */
+export function loadConfig(text: string, options: LoadOptions): LoadResult {
+  const findings = new Findings();
+  const schema = (options.schema ?? configSchema()).root;
+  const syntax = parseConfig(text, options.path, schema, makeValidators(options), findings);
+  return loadTree(syntax, options, findings);
+}
+
+/** As `loadConfig`, for a tree that is there already (an edited candidate). */
+export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = new Findings()): LoadResult {
+  const root = branchOf(syntax.schema, syntax.children);
+  checkSchemaRules(root, findings);
+  const environment = readEnvironment(root, options, findings);
+  const plugins = pluginSettings(root, environment.stageTimeoutMs, findings);
+  const hub = hubServers(root, findings);
+  const bgp = root.children.get('bgp');
+  const peers = bgp?.kind === 'branch' ? effectivePeers(bgp, findings) : [];
+  inlinePlugins(peers, plugins, environment.stageTimeoutMs, findings);
+  const names = [...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])];
+  checkAddresses(peers, findings);
+  checkBindings(peers, names, findings);
+  checkFilters(root, peers, names, findings);
+  checkProfiles(root, findings);
+  checkMcp(root, findings);
+  const reactor = reactorSettings(bgp, peers, environment, findings);
+  checkListeners(root, findings);
+  if (findings.failed) return { ok: false, faults: findings.sorted(), warnings: findings.warnings };
+  const config = new RunningConfig({
+    syntax,
+    tree: effectiveTree(root, peers),
+    reactor,
+    plugins,
+    hub,
+    environment,
+    processBindings: bindingsOf(reactor.peers),
+    hasBgp: bgp !== undefined,
+  });
+  return { ok: true, config, warnings: findings.warnings };
+}
+
+function readEnvironment(root: Branch, options: LoadOptions, findings: Findings): DaemonEnvironment {
+  const branch = root.children.get('environment');
+  const texts = new Map<string, string>();
+  const places = new Map<string, Value>();
+  const walk = (value: Value, path: string): void => {
+    if (value.kind === 'leaf') {
+      texts.set(path, value.text);
+      places.set(path, value);
+    }
+    if (value.kind === 'branch') for (const [name, child] of value.children) walk(child, path === '' ? name : `${path}/${name}`);
+  };
+  if (branch !== undefined) walk(branch, '');
+  const settings = new Settings(options.env ?? {}, options.flags ?? {}, texts);
+  for (const fault of settings.faults) {
+    const path = /^ze\.log\.([^:]+):/.exec(fault)?.[1];
+    findings.fault(places.get(`log/${path ?? ''}`)?.place ?? NOWHERE, 'environment', fault);
+  }
+  for (const warning of settings.warnings) findings.warn(NOWHERE, 'environment', warning);
+  return {
+    settings,
+    logLevels: settings.logLevels(),
+    logBackend: settings.text('log.backend'),
+    logDestination: settings.text('log.destination'),
+    logRelay: settings.text('log.relay'),
+    pidFile: settings.text('pid.file'),
+    readyFile: settings.text('ready.file'),
+    controlSocket: settings.text('control.socket'),
+    stateDir: settings.text('state.dir'),
+    reactorThread: settings.flag('reactor.thread'),
+    cacheTtlSeconds: settings.number('reactor.cache-ttl'),
+    cacheMaximum: settings.number('reactor.cache-max'),
+    stageTimeoutMs: settings.milliseconds('plugin.stage.timeout'),
+    deliveryTimeoutMs: settings.milliseconds('plugin.delivery.timeout'),
+  };
+}
+
+function reactorSettings(
+  bgp: Value | undefined,
+  effective: readonly EffectivePeer[],
+  environment: DaemonEnvironment,
+  findings: Findings,
+): ReactorSettings {
+  const { settings } = environment;
+  const fields = bgp?.kind === 'branch' ? new Reader(bgp) : undefined;
+  const global: GlobalBgp = {
+    routerId: Math.max(0, parseIpv4(fields?.text('router-id') ?? '')),
+    localAs: fields?.number('session/asn/local') ?? 0,
+    routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
+  };
+  if (fields !== undefined) {
+    if (global.routerId === 0) findings.warn(fields.branch.place, 'bgp/router-id', 'no router-id in bgp');
+    if (global.localAs === 0)
+      findings.warn(fields.branch.place, 'bgp/session/asn/local', 'no global local AS (bgp session asn local)');
+  }
+  return {
+    routerId: global.routerId,
+    localAs: global.localAs,
+    peers: effective.flatMap((peer) => peerSettings(peer, global, findings) ?? []),
+    openWaitSeconds: settings.number('bgp.openwait'),
+    announceDelayMs: settings.milliseconds('bgp.announce-delay'),
+    multipathMaximum: fields?.number('multipath/maximum-paths') ?? 1,
+    multipathRelax: fields?.flag('multipath/relax-as-path') ?? false,
+    routeServerBestPath: fields?.flag('route-server/best-path') ?? false,
+    routeServerTransparent: global.routeServerTransparent,
+    capabilities: [],
+    portOverride: settings.number('test.bgp.port'),
+  };
+}
+
+function bindingsOf(peers: readonly PeerSettings[]): ProcessBindings {
+  const out = new Map<string, { peer: string; binding: PeerSettings['processes'][number] }[]>();
+  for (const peer of peers) {
+    for (const binding of peer.processes) {
+      const list = out.get(binding.process);
+      if (list === undefined) out.set(binding.process, [{ peer: peer.name, binding }]);
+      else list.push({ peer: peer.name, binding });
+    }
+  }
+  return out;
+}

@@ -1,0 +1,550 @@
+// Config text to syntax tree, driven by the schema: which form a statement may take depends on the node it names. Every fault is
+// gathered with its place; after one, reading goes on behind the statement. Depth is bounded by the schema and, for freeform
+// parts, by a limit.
+import {
+  childOf,
+  type ContainerNode,
+  extension,
+  type LeafListNode,
+  type LeafNode,
+  type ListNode,
+  type ParentNode,
+  type SchemaNode,
+} from '../../yang/compile/schema.ts';
+import { clamp, type Findings, type Place } from './fault.ts';
+import { FreeParser } from './free-parser.ts';
+import { LexFault, Lexer, type Token } from './lexer.ts';
+import type { BlockStatement, ConfigStatement, EntryStatement, LeafListStatement, Member, SyntaxTree } from './syntax-tree.ts';
+import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
+import type { Validators } from './validators.ts';
+
+/** Longest config text, in UTF-16 units. */
+export const MAXIMUM_TEXT = 64 << 20;
+
+/** Reads a whole text. Always answers a tree; what is wrong with it is in `findings`. Never throws for any text. */
+export function parseConfig(
+  text: string,
+  origin: string,
+  schema: ContainerNode,
+  validators: Validators,
+  findings: Findings,
+): SyntaxTree {
+  const tree: SyntaxTree = { origin, schema, children: [], closing: [] };
+  if (text.length > MAXIMUM_TEXT) {
+    findings.fault({ line: 1, column: 1 }, '', `the text has ${text.length} characters (max ${MAXIMUM_TEXT})`);
+    return tree;
+  }
+  try {
+    new Parser(text, origin, validators, findings).file(tree);
+  } catch (fault) {
+    if (!(fault instanceof LexFault)) throw fault;
+    findings.fault(fault.place, '', fault.message);
+  }
+  return tree;
+}
+
+/** What a statement has gathered while its first words were read. */
+export interface Head {
+  readonly place: Place;
+  readonly inactive: boolean;
+  readonly comments: string[];
+  readonly blank: boolean;
+}
+
+/** Where a statement goes: the list it joins, the schema above it, its path. */
+interface Where {
+  readonly schema: ParentNode;
+  readonly into: ConfigStatement[];
+  readonly path: string;
+}
+
+const INACTIVE = 'inactive:';
+
+export class Parser {
+  readonly lexer: Lexer;
+  readonly origin: string;
+  readonly findings: Findings;
+  readonly #validators: Validators;
+  readonly #free: FreeParser;
+  /** For each list of statements, where a name or list entry stands: duplicates and repeated blocks are found in one step. */
+  readonly #index = new WeakMap<ConfigStatement[], Map<string, ConfigStatement>>();
+
+  constructor(text: string, origin: string, validators: Validators, findings: Findings) {
+    this.lexer = new Lexer(text);
+    this.origin = origin;
+    this.findings = findings;
+    this.#validators = validators;
+    this.#free = new FreeParser(this);
+  }
+
+  file(tree: SyntaxTree): void {
+    const where: Where = { schema: tree.schema, into: tree.children, path: '' };
+    while (true) {
+      this.#statements(where, (head) => this.#statement(where, head));
+      const token = this.lexer.next();
+      tree.closing.push(...token.comments.map((comment) => comment.text));
+      if (token.kind === 'end') return;
+      this.findings.fault(token, '', 'a "}" closes nothing');
+    }
+  }
+
+  /** Statements up to a `}` or the end, which stays for the caller. */
+  #statements(where: Where, one: (head: Head) => void): void {
+    let pending: string[] = [];
+    while (true) {
+      const token = this.lexer.peek();
+      if (token.kind === '}' || token.kind === 'end') return;
+      const comments = [...pending, ...token.comments.map((comment) => comment.text)];
+      pending = [];
+      if (token.kind === ';') {
+        this.lexer.next();
+        pending = comments;
+        continue;
+      }
+      let inactive = false;
+      if (token.kind === 'word' && token.text === INACTIVE) {
+        this.lexer.next();
+        inactive = true;
+      }
+      one({ place: token, inactive, comments, blank: token.blank && where.into.length > 0 });
+    }
+  }
+
+  #statement(where: Where, head: Head): void {
+    const token = this.lexer.next();
+    if (token.kind !== 'word') {
+      this.unexpected(token, where.path, 'a keyword');
+      this.recover(token);
+      return;
+    }
+    const marked = token.text.startsWith(INACTIVE) && token.text.length > INACTIVE.length;
+    const name = marked ? token.text.slice(INACTIVE.length) : token.text;
+    const schema = childOf(where.schema, name) ?? this.#openLeaf(where.schema, name);
+    if (schema === undefined) {
+      this.#unknown(where, name, token);
+      this.recover(token);
+      return;
+    }
+    this.#node(where, schema, marked ? { ...head, inactive: true } : head);
+  }
+
+  /** A container that takes any key: the key is a leaf with a text. */
+  #openLeaf(parent: ParentNode, name: string): LeafNode | undefined {
+    return extension(parent, 'allow-unknown-fields') === undefined ? undefined : { kind: 'leaf', name, type: { base: 'string' } };
+  }
+
+  #unknown(where: Where, name: string, place: Place): void {
+    const hint = didYouMean(
+      name,
+      where.schema.children.map((child) => child.name),
+    );
+    const top = where.schema.name === '';
+    const message = top ? `unknown top-level keyword: ${clamp(name)}` : `unknown field in ${where.schema.name}: ${clamp(name)}`;
+    this.findings.fault(place, join(where.path, name), message, { hint });
+  }
+
+  #node(where: Where, schema: SchemaNode, head: Head): void {
+    const path = join(where.path, schema.name);
+    switch (schema.kind) {
+      case 'leaf':
+        this.#leaf(where, schema, head, path);
+        return;
+      case 'leaf-list':
+        this.#leafList(where, schema, head, path);
+        return;
+      case 'container':
+        this.#container(where, schema, head, path);
+        return;
+      case 'list':
+        this.#list(where, schema, head, path);
+        return;
+      case 'anydata':
+        this.#free.any(where.into, schema.name, head, path);
+        return;
+    }
+  }
+
+  #leaf(where: Where, schema: LeafNode, head: Head, path: string): void {
+    let text = '';
+    let place = head.place;
+    if (schema.type.base !== 'empty') {
+      const token = this.lexer.peek();
+      if (token.kind !== 'word' && token.kind !== 'string') {
+        this.findings.fault(token, path, `${schema.name} needs a value, found ${describe(token)}`);
+        this.recover();
+        return;
+      }
+      this.lexer.next();
+      this.#keep(token, head);
+      text = canonical(schema.type, token.text);
+      place = token;
+      this.#check(schema, text, place, path);
+    }
+    const before = this.#lookup(where.into, schema.name, head.inactive);
+    if (before !== undefined) {
+      this.findings.warn(
+        head.place,
+        path,
+        `${schema.name} is stated again (first on line ${before.place.line}); the last one counts`,
+      );
+      where.into.splice(where.into.indexOf(before), 1);
+    }
+    const statement = { kind: 'leaf' as const, ...this.#written(schema.name, head), place, schema, value: text };
+    this.#add(where.into, statement, schema.name);
+    statement.trailing = this.end(path, head);
+  }
+
+  #check(schema: LeafNode | LeafListNode, text: string, place: Place, path: string): void {
+    const own = extension(schema, 'validate');
+    const fault =
+      checkValue(schema.type, text, this.#validators) ??
+      (typeof own === 'string' ? checkNamed(own, text, this.#validators) : undefined);
+    if (fault !== undefined)
+      this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
+  }
+
+  #leafList(where: Where, schema: LeafListNode, head: Head, path: string): void {
+    const members = this.#members(schema, head, path, false);
+    const before = this.#lookup(where.into, schema.name, head.inactive);
+    if (before?.kind === 'leaf-list') {
+      before.members.push(...members);
+      before.comments.push(...head.comments);
+      const trailing = this.end(path, head);
+      if (trailing !== '') before.comments.push(trailing);
+      return;
+    }
+    const statement: LeafListStatement = { kind: 'leaf-list', ...this.#written(schema.name, head), schema, members };
+    this.#add(where.into, statement, schema.name);
+    statement.trailing = this.end(path, head);
+  }
+
+  /** Values up to the end of the statement. `raw` keeps brackets as members: the words are another language's. */
+  #members(schema: LeafListNode, head: Head, path: string, raw: boolean): Member[] {
+    const members: Member[] = [];
+    let open = 0;
+    while (true) {
+      const token = this.lexer.peek();
+      if (token.kind === 'end' || token.kind === '{' || token.kind === '}') break;
+      if (token.kind === ';' && (open === 0 || !token.implied)) break;
+      this.lexer.next();
+      this.#keep(token, head);
+      if (token.kind === ';') continue;
+      if (token.kind === '[' || token.kind === '(') open++;
+      if (token.kind === ']' || token.kind === ')') open--;
+      if (open < 0 || open > 1) this.unexpected(token, path, 'a value');
+      if (open < 0) break;
+      if (token.kind !== 'word' && token.kind !== 'string') {
+        if (raw) members.push({ text: token.text, inactive: false, place: token });
+        continue;
+      }
+      const inactive = !raw && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text.length > INACTIVE.length;
+      const text = canonical(schema.type, inactive ? token.text.slice(INACTIVE.length) : token.text);
+      this.#check(schema, text, token, path);
+      members.push({ text, inactive, place: token });
+    }
+    if (open > 0) this.findings.fault(this.lexer.peek(), path, `a "]" or ")" is missing after ${schema.name}`);
+    return members;
+  }
+
+  #container(where: Where, schema: ContainerNode, head: Head, path: string): void {
+    const token = this.lexer.peek();
+    if (extension(schema, 'syntax') === 'freeform') {
+      const block = this.#block(where.into, schema, head);
+      this.#free.container(block, head, path);
+      return;
+    }
+    if (token.kind === '{') {
+      const block = this.#block(where.into, schema, head);
+      this.#body({ schema, into: block.children, path }, block, head);
+      return;
+    }
+    if (token.kind === ';' && schema.presence === true) {
+      const block = this.#block(where.into, schema, head);
+      block.trailing = this.end(path, head) || block.trailing;
+      return;
+    }
+    if (token.kind === 'word' && childOf(schema, token.text) !== undefined) {
+      const block = this.#block(where.into, schema, head);
+      this.#statement(
+        { schema, into: block.children, path },
+        { ...head, comments: [], blank: false, inactive: false, place: token },
+      );
+      return;
+    }
+    const leaf = extension(schema, 'word-leaf');
+    const target = typeof leaf === 'string' ? childOf(schema, leaf) : undefined;
+    if (target?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
+      const block = this.#block(where.into, schema, head);
+      this.#leaf(
+        { schema, into: block.children, path },
+        target,
+        { ...head, comments: [], blank: false, inactive: false },
+        join(path, target.name),
+      );
+      return;
+    }
+    if (token.kind === 'word') this.#unknown({ schema, into: [], path }, token.text, token);
+    else this.findings.fault(token, path, `${schema.name} needs a block, found ${describe(token)}`);
+    this.recover();
+  }
+
+  /** The block of a container: a repeated one continues the first. */
+  #block(into: ConfigStatement[], schema: ContainerNode, head: Head): BlockStatement {
+    const before = this.#lookup(into, schema.name, head.inactive);
+    if (before?.kind === 'container') {
+      before.comments.push(...head.comments);
+      return before;
+    }
+    const block: BlockStatement = { kind: 'container', ...this.#written(schema.name, head), schema, children: [], closing: [] };
+    this.#add(into, block, schema.name);
+    return block;
+  }
+
+  /** `{ … }` with the comments before the brace and the one behind it. */
+  #body(where: Where, owner: { closing: string[]; trailing: string }, head: Head, one?: (head: Head) => void): void {
+    this.#keep(this.lexer.next(), head);
+    this.#statements(where, one ?? ((inner) => this.#statement(where, inner)));
+    const token = this.lexer.next();
+    owner.closing.push(...token.comments.map((comment) => comment.text));
+    if (token.kind === 'end') {
+      this.findings.fault(head.place, where.path, `${where.schema.name} is not closed: a "}" is missing`);
+      return;
+    }
+    owner.trailing = this.trailing() || owner.trailing;
+  }
+
+  #list(where: Where, schema: ListNode, head: Head, path: string): void {
+    const token = this.lexer.peek();
+    if (token.kind === '{') {
+      if (extension(schema, 'syntax') === 'inline-list') {
+        const outer: Where = { schema, into: where.into, path };
+        const owner = { closing: [] as string[], trailing: '' };
+        let first = true;
+        this.#body(outer, owner, head, (inner) => {
+          const comments = first ? [...head.comments, ...inner.comments] : inner.comments;
+          const blank = first ? head.blank : inner.blank;
+          first = false;
+          this.#entry(where, schema, { ...inner, comments, blank, inactive: inner.inactive || head.inactive }, path);
+        });
+        const last = where.into.at(-1);
+        if (last !== undefined) last.comments.push(...owner.closing, ...(owner.trailing === '' ? [] : [owner.trailing]));
+        return;
+      }
+      const entry = this.#newEntry(where.into, schema, ['default'], head, true, path);
+      this.#anonymous({ schema, into: entry.children, path }, entry, head);
+      return;
+    }
+    this.#entry(where, schema, head, path);
+  }
+
+  /** `list { field … }`: only when its first word is a field, else a key was forgotten. */
+  #anonymous(where: Where, entry: EntryStatement, head: Head): void {
+    let first = true;
+    this.#body(where, entry, head, (inner) => {
+      const token = this.lexer.peek();
+      if (first && token.kind === 'word' && childOf(where.schema, token.text) === undefined) {
+        this.findings.fault(
+          head.place,
+          where.path,
+          `${where.schema.name} needs a name: unknown field in ${where.schema.name}: ${clamp(token.text)}`,
+        );
+        this.lexer.next();
+        this.recover(token);
+      } else this.#statement(where, inner);
+      first = false;
+    });
+  }
+
+  #entry(where: Where, schema: ListNode, head: Head, path: string): void {
+    const keys: string[] = [];
+    let inactive = head.inactive;
+    for (const name of schema.keys) {
+      const token = this.lexer.peek();
+      if (token.kind !== 'word' && token.kind !== 'string') {
+        this.findings.fault(token, path, `${schema.name} needs a ${name}, found ${describe(token)}`);
+        this.recover();
+        return;
+      }
+      this.lexer.next();
+      this.#keep(token, head);
+      const marked = keys.length === 0 && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text !== INACTIVE;
+      if (marked) inactive = true;
+      const text = marked ? token.text.slice(INACTIVE.length) : token.text;
+      const leaf = childOf(schema, name);
+      if (leaf?.kind === 'leaf') this.#check(leaf, text, token, path);
+      keys.push(text);
+    }
+    const own = join(path, keys.join(' '));
+    const entry = this.#newEntry(where.into, schema, keys, { ...head, inactive }, false, own);
+    this.#entryRest({ schema, into: entry.children, path: own }, entry, head);
+  }
+
+  #entryRest(where: Where & { schema: ParentNode }, entry: EntryStatement, head: Head): void {
+    const { schema } = entry;
+    const inner: Head = { place: head.place, inactive: false, comments: [], blank: false };
+    const fields = schema.children.filter((child) => !schema.keys.includes(child.name));
+    let used = 0;
+    while (true) {
+      const token = this.lexer.peek();
+      if (token.kind === '{') {
+        this.#body(where, entry, head);
+        return;
+      }
+      if (token.kind === ';' || token.kind === '}' || token.kind === 'end') {
+        entry.trailing = this.end(where.path, head);
+        return;
+      }
+      const field = token.kind === 'word' ? childOf(schema, token.text) : undefined;
+      const inline = extension(schema, 'syntax') === 'inline-list';
+      if (
+        field !== undefined &&
+        !schema.keys.includes(field.name) &&
+        (!inline || field.kind === 'container' || field.kind === 'list')
+      ) {
+        this.#statement(where, { ...inner, place: token });
+        return;
+      }
+      const next = inline ? fields[used++] : undefined;
+      if (next?.kind === 'leaf-list') {
+        const members = this.#members(next, head, where.path, true);
+        this.#add(
+          entry.children,
+          { kind: 'leaf-list', ...this.#written(next.name, { ...inner, place: token }), schema: next, members },
+          next.name,
+        );
+      } else if (next?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
+        this.lexer.next();
+        this.#keep(token, head);
+        const value = canonical(next.type, token.text);
+        this.#check(next, value, token, join(where.path, next.name));
+        this.#add(
+          entry.children,
+          { kind: 'leaf', ...this.#written(next.name, { ...inner, place: token }), schema: next, value },
+          next.name,
+        );
+      } else {
+        if (token.kind === 'word' && !inline) this.#unknown(where, token.text, token);
+        else this.unexpected(token, where.path, 'the end of the statement');
+        this.recover();
+        return;
+      }
+    }
+  }
+
+  #newEntry(
+    into: ConfigStatement[],
+    schema: ListNode,
+    keys: readonly string[],
+    head: Head,
+    anonymous: boolean,
+    path: string,
+  ): EntryStatement {
+    const entry: EntryStatement = {
+      kind: 'entry',
+      ...this.#written(schema.name, head),
+      schema,
+      keys,
+      anonymous,
+      children: [],
+      closing: [],
+    };
+    const id = `${schema.name}\0${keys.join('\0')}`;
+    const repeatable =
+      extension(schema, 'repeatable') !== undefined && (anonymous || extension(schema, 'syntax') === 'inline-list');
+    const before = this.#lookup(into, id, false);
+    if (before !== undefined && !head.inactive && !repeatable) {
+      const hint = `first on line ${before.place.line}`;
+      this.findings.fault(head.place, path, `duplicate list key for ${schema.name}: ${clamp(keys.join(' '))}`, { hint });
+    }
+    this.#add(into, entry, id);
+    return entry;
+  }
+
+  #lookup(into: ConfigStatement[], id: string, inactive: boolean): ConfigStatement | undefined {
+    return this.#index.get(into)?.get(inactive ? `${id}\0inactive` : id);
+  }
+
+  #add(into: ConfigStatement[], statement: ConfigStatement, id: string): void {
+    let index = this.#index.get(into);
+    if (index === undefined) {
+      index = new Map();
+      this.#index.set(into, index);
+    }
+    index.set(statement.inactive ? `${id}\0inactive` : id, statement);
+    into.push(statement);
+  }
+
+  #written(name: string, head: Head): Omit<LeafListStatement, 'kind' | 'schema' | 'members'> {
+    const { place, inactive, comments, blank } = head;
+    return {
+      name,
+      place: { line: place.line, column: place.column },
+      origin: this.origin,
+      inactive,
+      comments,
+      trailing: '',
+      blank,
+    };
+  }
+
+  /** Comments inside a statement move in front of it. */
+  #keep(token: Token, head: Head): void {
+    for (const comment of token.comments) head.comments.push(comment.text);
+  }
+
+  /** Takes the `;` of a statement; answers the comment behind it. What stands before the `;` instead is a fault. */
+  end(path: string, head: Head): string {
+    const token = this.lexer.peek();
+    if (token.kind !== ';') {
+      if (token.kind !== 'end') {
+        this.unexpected(token, path, '";"');
+        if (token.kind !== '}') this.recover();
+      }
+      return '';
+    }
+    this.lexer.next();
+    let behind = '';
+    for (const comment of token.comments) {
+      if (!comment.own && behind === '') behind = comment.text;
+      else head.comments.push(comment.text);
+    }
+    return behind === '' ? this.trailing() : behind;
+  }
+
+  /** Takes the comment that stands on the line of what was just read. */
+  trailing(): string {
+    const { comments } = this.lexer.peek();
+    const first = comments[0];
+    if (first === undefined || first.own) return '';
+    (comments as unknown[]).shift();
+    return first.text;
+  }
+
+  unexpected(token: Token, path: string, expected: string): void {
+    this.findings.fault(token, path, `expected ${expected}, found ${describe(token)}`, { expected });
+  }
+
+  /** Skips to the end of the statement: past its `;`, or past its block. A `}` that closes the block around stays. */
+  recover(first?: Token): void {
+    let depth = first?.kind === '{' ? 1 : 0;
+    while (true) {
+      const token = this.lexer.peek();
+      if (token.kind === 'end' || (token.kind === '}' && depth === 0)) return;
+      this.lexer.next();
+      if (token.kind === '{') depth++;
+      else if (token.kind === '}' && --depth === 0) return;
+      else if (token.kind === ';' && depth === 0 && !(token.implied && this.lexer.peek().kind === '{')) return;
+    }
+  }
+}
+
+export function join(path: string, name: string): string {
+  const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
+  return path === '' ? short : `${path}/${short}`;
+}
+
+export function describe(token: Token): string {
+  if (token.kind === 'end') return 'the end of the text';
+  if (token.kind === ';' && token.implied) return 'the end of the line';
+  return `"${clamp(token.text)}"`;
+}

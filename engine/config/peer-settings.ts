@@ -1,0 +1,184 @@
+// An effective peer to `PeerSettings`: text becomes numbers and unions once, here; what a neighbour cannot run with is a fault,
+// what makes it incomplete a warning.
+import { addressBytes, formatAddress, parseIpv4 } from '../../sdk/wire/address.ts';
+import { NO_FAMILY, parseFamily, type Family } from '../../sdk/wire/family.ts';
+import type { AddPathDirection, CapabilityMode, FamilySettings, PeerSettings, ProcessBinding } from '../bgp/port.ts';
+import type { Reader } from './effective.ts';
+import type { Findings } from './fault.ts';
+import type { EffectivePeer } from './inherit.ts';
+import { routeUpdates } from './route-updates.ts';
+
+/** What every peer takes from the `bgp` block; zeros where it is absent. */
+export interface GlobalBgp {
+  readonly routerId: number;
+  readonly localAs: number;
+  readonly routeServerTransparent: boolean;
+}
+
+const IGNORE_MISMATCH = 'ignore-mismatch';
+
+/** `undefined` for a peer that cannot be started: incomplete (a warning) or wrong (a fault). */
+export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Findings): PeerSettings | undefined {
+  const { fields } = peer;
+  const path = `bgp/peer/${peer.name}`;
+  const before = findings.faults.length;
+  const fault = (leaf: string, message: string): void =>
+    findings.fault(fields.place(leaf), `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
+  const families = familySettings(fields, fault);
+  checkRefresh(fields, fault);
+  if (fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');
+  if (!fields.flag('connection/local/accept') && !fields.flag('connection/remote/connect')) {
+    fault('connection/local/accept', 'accept false together with connect false leaves no way to connect');
+  }
+  const missing = incomplete(fields);
+  if (missing !== undefined) {
+    findings.warn(fields.branch.place, path, `incomplete peer ${peer.name}: ${missing} is missing; the peer is not started`);
+    return undefined;
+  }
+  const routerId = address4(fields.text('session/router-id')) || bgp.routerId;
+  const localAs = fields.number('session/asn/local') || bgp.localAs;
+  if (routerId === 0) fault('session/router-id', 'router-id is required (in bgp, or in session)');
+  if (localAs === 0) fault('session/asn/local', 'a local AS is required (session asn local)');
+  const extendedNextHop = nextHopEncodings(fields);
+  const updates = routeUpdates(
+    fields.entries('update'),
+    { path, extendedNextHop: (family, afi) => extendedNextHop.some((one) => one.family === family && one.nextHopAfi === afi) },
+    findings,
+  );
+  if (findings.faults.length > before) return undefined;
+  const localIp = fields.text('connection/local/ip');
+  return {
+    name: peer.name,
+    group: peer.group,
+    description: fields.text('description'),
+    localAddress: localIp === 'auto' ? '' : canonicalAddress(localIp),
+    localPort: fields.number('connection/local/port'),
+    accept: fields.flag('connection/local/accept'),
+    remoteAddress: canonicalAddress(fields.text('connection/remote/ip')),
+    remotePort: fields.number('connection/remote/port'),
+    connect: fields.flag('connection/remote/connect'),
+    localAs,
+    remoteAs: fields.number('session/asn/remote'),
+    routerId,
+    localAsOptions: fields.list('session/asn/local-options') as PeerSettings['localAsOptions'],
+    asOverride: fields.flag('session/as-override'),
+    communitySend: fields.list('session/community/send') as PeerSettings['communitySend'],
+    routeReflectorClient: fields.flag('session/route-reflector-client'),
+    clusterId: address4(fields.text('session/cluster-id')),
+    nextHop: nextHop(fields.text('session/next-hop')),
+    linkLocal: fields.has('session/link-local') ? canonicalAddress(fields.text('session/link-local')) : '',
+    families,
+    ignoreFamilyMismatch: fields
+      .entries('session/family')
+      .some((one) => one.key === IGNORE_MISMATCH && one.text('mode') !== 'disable'),
+    asn4: fields.text('session/capability/asn4') as CapabilityMode,
+    routeRefresh: capability(fields, 'route-refresh'),
+    extendedMessage: capability(fields, 'extended-message'),
+    extendedNextHop,
+    holdTimeSeconds: fields.number('timer/receive-hold-time'),
+    sendHoldTimeSeconds: fields.number('timer/send-hold-time'),
+    connectRetrySeconds: fields.number('timer/connect-retry'),
+    groupUpdates: fields.flag('behavior/group-updates'),
+    manualEor: fields.flag('behavior/manual-eor'),
+    routeServerTransparent: bgp.routeServerTransparent,
+    updates,
+    processes: bindings(fields),
+  };
+}
+
+function incomplete(fields: Reader): string | undefined {
+  if (fields.text('connection/remote/ip') === '') return 'remote ip';
+  return fields.number('session/asn/remote') === 0 ? 'remote AS' : undefined;
+}
+
+/** Shortest form, so that two spellings of an address are one neighbour. */
+export function canonicalAddress(text: string): string {
+  const bytes = addressBytes(text);
+  return bytes === undefined ? text : (formatAddress(bytes, 0, bytes.length) ?? text);
+}
+
+function nextHop(text: string): string {
+  return text.includes('.') || text.includes(':') ? canonicalAddress(text) : text;
+}
+
+function address4(text: string): number {
+  return text === '' ? 0 : Math.max(0, parseIpv4(text));
+}
+
+/** A presence container with a mode: absent is off. */
+function capability(fields: Reader, name: string): CapabilityMode {
+  return fields.has(`session/capability/${name}`)
+    ? (fields.text(`session/capability/${name}/mode`) as CapabilityMode)
+    : 'disable';
+}
+
+function isOn(mode: string): boolean {
+  return mode === 'enable' || mode === 'require';
+}
+
+function familySettings(fields: Reader, fault: (leaf: string, message: string) => void): readonly FamilySettings[] {
+  const out: FamilySettings[] = [];
+  const everywhere = addPathOf(fields, 'session/capability/add-path');
+  const single = new Map(fields.entries('session/add-path').map((one) => [parseFamily(one.key), one]));
+  for (const entry of fields.entries('session/family')) {
+    if (entry.key === IGNORE_MISMATCH) continue;
+    const maximum = entry.number('prefix/maximum');
+    const stated = entry.number('prefix/warning');
+    const leaf = `session/family/${entry.key}/prefix/maximum`;
+    if (maximum === 0) fault(leaf, `${entry.key}: prefix maximum is mandatory`);
+    else if (stated >= maximum) fault(leaf, `${entry.key}: prefix warning ${stated} must be below prefix maximum ${maximum}`);
+    const family = parseFamily(entry.key);
+    const mode = entry.text('mode');
+    if (family === NO_FAMILY || mode === 'disable') continue;
+    const own = single.get(family);
+    out.push({
+      family,
+      mode: mode as FamilySettings['mode'],
+      prefixMaximum: maximum,
+      prefixWarning: stated === 0 ? Math.floor(maximum * 0.9) : stated,
+      prefixTeardown: entry.flag('prefix/teardown'),
+      idleTimeoutSeconds: entry.number('prefix/idle-timeout'),
+      addPath: own === undefined ? everywhere : isOn(own.text('mode')) ? (own.text('direction') as AddPathDirection) : 'none',
+      defaultOriginate: entry.flag('default-originate'),
+    });
+  }
+  return out;
+}
+
+function addPathOf(fields: Reader, path: string): AddPathDirection {
+  const direction = fields.text(`${path}/direction`);
+  const send = direction.includes('send') || fields.flag(`${path}/send`);
+  const receive = direction.includes('receive') || fields.flag(`${path}/receive`);
+  if (direction === 'disable') return 'none';
+  return send ? (receive ? 'send/receive' : 'send') : receive ? 'receive' : 'none';
+}
+
+function nextHopEncodings(fields: Reader): readonly { readonly family: Family; readonly nextHopAfi: number }[] {
+  return fields
+    .entries('session/capability/nexthop')
+    .filter((entry) => isOn(entry.text('mode')))
+    .map((entry) => {
+      const [family = '', afi = ''] = entry.key.split(' ');
+      return { family: parseFamily(family), nextHopAfi: afi === 'ipv6' ? 2 : 1 };
+    });
+}
+
+/** Whoever asks for routes again needs somebody who resends them. */
+function checkRefresh(fields: Reader, fault: (leaf: string, message: string) => void): void {
+  if (fields.entries('process').some((process) => process.list('send').includes('update'))) return;
+  for (const capabilityName of ['route-refresh', 'graceful-restart']) {
+    if (isOn(capability(fields, capabilityName))) {
+      fault(`session/capability/${capabilityName}`, `${capabilityName} requires process with send [ update ]`);
+    }
+  }
+}
+
+function bindings(fields: Reader): readonly ProcessBinding[] {
+  return fields.entries('process').map((process) => ({
+    process: process.key,
+    receive: process.list('receive'),
+    send: process.list('send'),
+    ...(process.has('content/encoding') ? { encoding: process.text('content/encoding') as 'json' | 'text' } : {}),
+    ...(process.has('content/format') ? { format: process.text('content/format') } : {}),
+  }));
+}

@@ -1,0 +1,90 @@
+// What `config validate` prints: results and errors on standard output, usage and the word of incomplete peers on standard error.
+import { formatIpv4 } from '../../sdk/wire/address.ts';
+import type { ConfigFault, ConfigWarning } from './fault.ts';
+import { type LoadOptions, type LoadResult, loadConfig } from './load.ts';
+import type { RunningConfig } from './running.ts';
+
+export interface ReportOptions extends Omit<LoadOptions, 'path'> {
+  readonly verbose?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly quiet?: boolean | undefined;
+}
+
+export interface ValidateReport {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** 0 valid, 1 invalid, 2 unreadable. */
+  readonly exitCode: 0 | 1 | 2;
+}
+
+/** Validates a text; `path` is its name in the output. */
+export function validateReport(text: string, path: string, options: ReportOptions = {}): ValidateReport {
+  const { verbose = false, json = false, quiet = false, ...load } = options;
+  const result = loadConfig(text, { ...load, path });
+  const exitCode = result.ok ? 0 : 1;
+  const incomplete = result.warnings.filter((warning) => warning.message.startsWith('incomplete peer'));
+  const stderr = incomplete.map((warning) => `${warning.message}\n`).join('');
+  if (quiet) return { stdout: '', stderr, exitCode };
+  return { stdout: json ? jsonText(result, path) : plainText(result, path, verbose), stderr, exitCode };
+}
+
+/** The report for a file that is missing or cannot be read. */
+export function unreadableReport(path: string, reason: string): ValidateReport {
+  return { stdout: '', stderr: `cannot read ${path}: ${reason}\n`, exitCode: 2 };
+}
+
+/** A fault as one line: `line 3: unknown field in peer: adress (did you mean "address"?)`. */
+export function faultText(fault: ConfigFault): string {
+  const place = fault.line > 0 ? `line ${fault.line}: ` : '';
+  return `${place}${fault.message}${fault.hint === undefined ? '' : ` (${fault.hint})`}`;
+}
+
+function warningText(warning: ConfigWarning): string {
+  return `warning: ${warning.line > 0 ? `line ${warning.line}: ` : ''}${warning.message}`;
+}
+
+function plainText(result: LoadResult, path: string, verbose: boolean): string {
+  const warnings = result.warnings.map(warningText);
+  const lines = result.ok
+    ? [`configuration valid: ${path}`, ...(verbose ? summary(result.config) : []), ...warnings]
+    : [`configuration invalid: ${path}`, '', 'Errors:', ...result.faults.map((fault) => `  ${faultText(fault)}`), ...warnings];
+  return `${lines.join('\n')}\n`;
+}
+
+function summary(config: RunningConfig): string[] {
+  const { reactor, plugins } = config;
+  return [
+    '',
+    'Configuration summary:',
+    `  router-id: ${reactor.routerId === 0 ? '-' : formatIpv4(reactor.routerId)}`,
+    `  local-as: ${reactor.localAs === 0 ? '-' : reactor.localAs}`,
+    `  peers: ${reactor.peers.length}`,
+    ...reactor.peers.map((peer) => `    - ${peer.remoteAddress} AS${peer.remoteAs}`),
+    `  plugins: ${plugins.length}`,
+    ...plugins.map((plugin) => `    - ${plugin.name}`),
+  ];
+}
+
+function jsonText(result: LoadResult, path: string): string {
+  const faults = result.ok ? [] : result.faults;
+  const config = result.ok
+    ? {
+        'router-id': result.config.reactor.routerId === 0 ? '' : formatIpv4(result.config.reactor.routerId),
+        'local-as': result.config.reactor.localAs,
+        peers: result.config.reactor.peers.length,
+      }
+    : {};
+  const report = {
+    valid: result.ok,
+    path,
+    errors: faults.map((fault) => ({
+      line: fault.line,
+      column: fault.column,
+      path: fault.path,
+      message: faultText({ ...fault, line: 0 }),
+    })),
+    warnings: result.warnings.map((warning) => ({ line: warning.line, path: warning.path, message: warning.message })),
+    config,
+  };
+  return `${JSON.stringify(report, undefined, 2)}\n`;
+}

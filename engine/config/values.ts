@@ -1,0 +1,145 @@
+// A value's text against its YANG type, and the value the rest of the engine sees.
+import { INTEGER_BOUNDS, type IntegerBase, type Range, type TypeSpec } from '../../yang/compile/schema.ts';
+import { nearest } from '../core/nearest.ts';
+import { clamp, type FaultExtras } from './fault.ts';
+import type { Validators } from './validators.ts';
+
+export type Scalar = string | number | boolean;
+
+export interface ValueFault extends FaultExtras {
+  readonly message: string;
+}
+
+/** Other spellings a type reads: booleans as switches, capability modes as booleans. Stored in the canonical one. */
+export function canonical(type: TypeSpec, text: string): string {
+  if (type.base === 'boolean') return text === 'enable' ? 'true' : text === 'disable' ? 'false' : text;
+  if (type.typedef === 'capability-mode') return text === 'true' ? 'enable' : text === 'false' ? 'disable' : text;
+  return text;
+}
+
+/** What a (valid) text means: a number, a boolean, else the text. 64-bit numbers past 2^53 stay text. */
+export function valueOf(type: TypeSpec, text: string): Scalar {
+  if (type.base === 'boolean') return text === 'true';
+  if (type.base === 'empty') return true;
+  if (type.base === 'decimal64') return Number(text);
+  if (Object.hasOwn(INTEGER_BOUNDS, type.base)) {
+    const value = Number(text);
+    return Number.isSafeInteger(value) ? value : text;
+  }
+  return text;
+}
+
+/** `undefined` when `text` is a value of the type. The message ends where the leaf's path begins: callers put that before it. */
+export function checkValue(type: TypeSpec, text: string, validators: Validators): ValueFault | undefined {
+  const fault = checkBase(type, text, validators);
+  if (fault !== undefined || type.validate === undefined) return fault;
+  return checkNamed(type.validate, text, validators);
+}
+
+/** Validators by name, alternatives separated by a bar: one must accept. */
+export function checkNamed(names: string, text: string, validators: Validators): ValueFault | undefined {
+  const alternatives = names.split('|').map((name) => validators.get(name));
+  if (alternatives.some((validator) => validator?.accepts(text) === true)) return undefined;
+  const expected = alternatives.map((validator) => validator?.expected ?? 'a known value').join(' or ');
+  const words = alternatives.flatMap((validator) => validator?.words ?? []);
+  return { message: `"${clamp(text)}" is not ${expected}`, expected, hint: didYouMean(text, words) };
+}
+
+export function didYouMean(text: string, words: readonly string[]): string | undefined {
+  const guess = nearest(text, words);
+  return guess === undefined ? undefined : `did you mean "${guess}"?`;
+}
+
+function checkBase(type: TypeSpec, text: string, validators: Validators): ValueFault | undefined {
+  switch (type.base) {
+    case 'boolean':
+      return text === 'true' || text === 'false' ? undefined : oneOf(text, ['true', 'false', 'enable', 'disable']);
+    case 'enumeration':
+    case 'identityref':
+      return type.values.includes(text) ? undefined : oneOf(text, type.values);
+    case 'bits':
+      return text.split(' ').every((bit) => type.values.includes(bit)) ? undefined : oneOf(text, type.values);
+    case 'decimal64':
+      if (!/^-?\d{1,18}(\.\d{1,18})?$/.test(text)) return plain(text, 'a number');
+      return inRanges(Number(text), type.ranges, text);
+    case 'string':
+      return checkString(text, type.length, type.patterns);
+    case 'binary':
+      return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text) ? undefined : plain(text, 'base64');
+    case 'union': {
+      const faults = type.members.map((member) => checkValue(member, text, validators));
+      if (faults.includes(undefined)) return undefined;
+      const expected = faults.map((fault) => fault?.expected ?? fault?.message).join(' or ');
+      return { message: `"${clamp(text)}" is not ${expected}`, expected };
+    }
+    case 'leafref':
+      return type.target === undefined ? undefined : checkValue(type.target, text, validators);
+    case 'empty':
+    case 'instance-identifier':
+      return undefined;
+    case 'int8':
+    case 'int16':
+    case 'int32':
+    case 'int64':
+    case 'uint8':
+    case 'uint16':
+    case 'uint32':
+    case 'uint64':
+      return checkInteger(type.base, text, type.ranges);
+  }
+}
+
+function plain(text: string, expected: string): ValueFault {
+  return { message: `"${clamp(text)}" is not ${expected}`, expected };
+}
+
+function oneOf(text: string, values: readonly string[]): ValueFault {
+  const expected = `one of ${values.join(', ')}`;
+  return { message: `"${clamp(text)}" is not ${expected}`, expected, hint: didYouMean(text, values) };
+}
+
+function checkInteger(
+  base: IntegerBase,
+  text: string,
+  ranges: readonly Range[] = [INTEGER_BOUNDS[base]],
+): ValueFault | undefined {
+  if (!/^-?(?:0|[1-9]\d{0,19})$/.test(text)) return plain(text, `a number, ${rangeText(ranges)}`);
+  return inRanges(Number(text), ranges, text);
+}
+
+function inRanges(value: number, ranges: readonly Range[] | undefined, text: string): ValueFault | undefined {
+  if (ranges === undefined || ranges.some(([low, high]) => value >= low && value <= high)) return undefined;
+  return { message: `${clamp(text)} is out of range (${rangeText(ranges)})`, expected: rangeText(ranges) };
+}
+
+function rangeText(ranges: readonly Range[]): string {
+  return ranges.map(([low, high]) => (low === high ? `${low}` : `${low}..${high}`)).join(' or ');
+}
+
+function checkString(
+  text: string,
+  length: readonly Range[] | undefined,
+  patterns: readonly { source: string; invert?: true; message?: string }[] = [],
+): ValueFault | undefined {
+  if (length?.some(([low, high]) => text.length >= low && text.length <= high) === false) {
+    const expected = `${rangeText(length).replace(`..${Number.MAX_SAFE_INTEGER}`, ' or more')} characters`;
+    return { message: `"${clamp(text)}" has ${text.length} characters, not ${expected}`, expected };
+  }
+  for (const pattern of patterns) {
+    if (compiled(pattern.source).test(text) !== (pattern.invert !== true)) {
+      return { message: pattern.message ?? `"${clamp(text)}" does not match ${pattern.source}`, expected: pattern.source };
+    }
+  }
+  return undefined;
+}
+
+const expressions = new Map<string, RegExp>();
+
+function compiled(source: string): RegExp {
+  let expression = expressions.get(source);
+  if (expression === undefined) {
+    expression = new RegExp(`^(?:${source})$`, 'u');
+    expressions.set(source, expression);
+  }
+  return expression;
+}
