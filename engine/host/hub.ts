@@ -7,10 +7,11 @@
  */
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import { AUTH_LINE_LIMIT, AUTH_OK, type AuthClaim, authError, parseAuth, readFirstLine } from '../../sdk/rpc/auth.ts';
+import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Report } from '../bgp/port.ts';
-import { parseAuthLine, readAuthLine } from './auth.ts';
 import type { Authority, Leaf } from './certificate.ts';
 import { clamp } from './quote.ts';
 import type { HubSecrets, Tokens } from './tokens.ts';
@@ -193,47 +194,50 @@ export class Hub {
   async #authenticate(raw: Socket, listener: Open): Promise<void> {
     const deadline = new AbortController();
     const timer = this.#options.clock.after(AUTH_TIMEOUT_MS, () => deadline.abort());
+    const signal = AbortSignal.any([deadline.signal, this.#stop.signal]);
+    const cut = (): void => void raw.destroy();
+    signal.addEventListener('abort', cut, { once: true });
+    const from = raw.remoteAddress ?? '';
     try {
-      const signal = AbortSignal.any([deadline.signal, this.#stop.signal]);
-      const from = raw.remoteAddress ?? '';
       await listener.leaf();
-      const socket = await handshake(raw, listener.tls, signal);
-      if (socket === undefined) {
-        raw.destroy();
-        return;
-      }
-      const line = await readAuthLine(socket, signal);
-      if (line === undefined) {
+      const socket = await handshake(raw, listener.tls);
+      if (socket === undefined) return;
+      // The deadline is ours, TLS handshake included; the reader's own never fires before it.
+      const line = await readFirstLine(socket, AUTH_LINE_LIMIT, AUTH_TIMEOUT_MS + 1000).catch((error: unknown) => error);
+      if (line instanceof Buffer) this.#judge(parseAuth(line), socket, from, listener.secrets);
+      else if (line instanceof RpcError && line.code === 'too-large') this.#refuse(socket, from, 'malformed auth request');
+      else {
         if (deadline.signal.aborted) this.#refused(from, 'no auth line in time');
         socket.destroy();
-        raw.destroy();
-        return;
       }
-      const claim = line === 'too-long' ? 'malformed auth request' : parseAuthLine(line);
-      const fault =
-        typeof claim === 'string' ? claim : this.#options.tokens.accepts(claim.name, claim.token, listener.secrets) ? undefined : 'auth failed';
-      if (fault !== undefined || typeof claim === 'string') {
-        const message = fault ?? 'auth failed';
-        this.#refused(from, message, typeof claim === 'string' ? undefined : claim.name);
-        this.#finish(socket, `#0 error ${JSON.stringify({ code: 'error', message })}\n`);
-        return;
-      }
-      this.#hand(claim.name, socket, from);
     } finally {
       timer.cancel();
+      signal.removeEventListener('abort', cut);
     }
+  }
+
+  #judge(claim: AuthClaim, socket: TLSSocket, from: string, secrets: HubSecrets | undefined): void {
+    if (!claim.ok) this.#refuse(socket, from, claim.fault);
+    else if (!this.#options.tokens.accepts(claim.name, claim.token, secrets))
+      this.#refuse(socket, from, 'auth failed', claim.name);
+    else this.#hand(claim.name, socket, from);
+  }
+
+  #refuse(socket: TLSSocket, from: string, fault: string, name?: string): void {
+    this.#refused(from, fault, name);
+    this.#finish(socket, authError(fault));
   }
 
   #hand(name: string, socket: TLSSocket, from: string): void {
     const expected = this.#expected.get(name);
     if (expected === undefined || this.#living.has(name)) {
       this.#options.log.warn({ plugin: name, from, living: this.#living.has(name) }, 'hub connection nobody waits for');
-      this.#finish(socket, '#0 ok\n');
+      this.#finish(socket, AUTH_OK);
       return;
     }
     this.#living.set(name, socket);
     socket.once('close', () => this.#living.delete(name));
-    socket.write('#0 ok\n');
+    socket.write(AUTH_OK);
     expected.take(socket);
   }
 
@@ -267,16 +271,15 @@ export class Hub {
   }
 }
 
-/** The TLS side of an accepted connection; `undefined` when the handshake fails or the signal aborts. */
-function handshake(raw: Socket, tls: TlsServer, signal: AbortSignal): Promise<TLSSocket | undefined> {
+/** The TLS side of an accepted connection; `undefined` when it ends before the handshake does. */
+function handshake(raw: Socket, tls: TlsServer): Promise<TLSSocket | undefined> {
   return new Promise((resolve) => {
     const done = (socket: TLSSocket | undefined): void => {
       tls.off('secureConnection', onSecure);
       raw.off('close', onGone);
-      signal.removeEventListener('abort', onGone);
       resolve(socket);
     };
-    // The server's own event tells of every connection: ours is the one with our ports.
+    // The server's event tells of every connection: ours is the one from our port.
     const onSecure = (socket: TLSSocket): void => {
       if (socket.remotePort !== raw.remotePort || socket.remoteAddress !== raw.remoteAddress) return;
       socket.on('error', () => socket.destroy());
@@ -285,8 +288,7 @@ function handshake(raw: Socket, tls: TlsServer, signal: AbortSignal): Promise<TL
     const onGone = (): void => done(undefined);
     tls.on('secureConnection', onSecure);
     raw.once('close', onGone);
-    signal.addEventListener('abort', onGone, { once: true });
-    if (signal.aborted || raw.destroyed) onGone();
+    if (raw.destroyed) onGone();
     else tls.emit('connection', raw);
   });
 }

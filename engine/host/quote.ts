@@ -5,7 +5,7 @@ const CLAMP = 64;
 
 export function clamp(text: string): string {
   if (text.length <= CLAMP) return text;
-  const points = [...text.slice(0, CLAMP * 2 + 2)];
+  const points = Array.from(text.slice(0, CLAMP * 2 + 2));
   return points.length <= CLAMP && text.length <= CLAMP * 2 ? text : `${points.slice(0, CLAMP).join('')}…`;
 }
 

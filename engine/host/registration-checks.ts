@@ -64,7 +64,10 @@ function checkValues(input: DeclareRegistrationInput): Fault {
     const value = input[key] ?? 0;
     if (!Number.isInteger(value) || value < 0) return `${key} ${value} is not a number of seconds`;
   }
-  return first(input.filters, checkFilter) ?? first(input.dependencies, (name) => (name.trim() === '' ? 'empty dependency name' : undefined));
+  return (
+    first(input.filters, checkFilter) ??
+    first(input.dependencies, (name) => (name.trim() === '' ? 'empty dependency name' : undefined))
+  );
 }
 
 function checkFilter(filter: FilterDecl): Fault {
@@ -95,7 +98,8 @@ export function checkDoctorChecks(checks: readonly DoctorCheckDecl[] | undefined
     if (!Number.isInteger(order) || order < 0 || order > 9999) {
       return `invalid doctor check order ${order} for "${shown}" (must be 0-9999)`;
     }
-    if (codes.length < 1 || codes.length > 16) return `invalid doctor check codes count ${codes.length} for "${shown}" (must be 1-16)`;
+    if (codes.length < 1 || codes.length > 16)
+      return `invalid doctor check codes count ${codes.length} for "${shown}" (must be 1-16)`;
     const bad = codes.find((code) => !code.startsWith('doctor-'));
     return bad === undefined ? undefined : `invalid doctor check code ${quote(bad)} for "${shown}" (must start with "doctor-")`;
   });
@@ -128,7 +132,8 @@ export function checkPipes(pipes: readonly PipeDecl[] | undefined, commands: rea
     if (expansion.trim() === '') return `pipe alias "${shown}" on ${quote(command)} expands to nothing`;
     const text = checkText(description, MAX_SUMMARY_BYTES, false);
     if (text !== undefined) return `pipe alias "${shown}" declares an invalid description: ${text}`;
-    if (!own.has(commandKey(command))) return `pipe alias "${shown}" sits on ${quote(command)}, a command this plugin does not declare`;
+    if (!own.has(commandKey(command)))
+      return `pipe alias "${shown}" sits on ${quote(command)}, a command this plugin does not declare`;
     return undefined;
   });
 }
@@ -136,8 +141,10 @@ export function checkPipes(pipes: readonly PipeDecl[] | undefined, commands: rea
 function checkShape(command: CommandDecl): Fault {
   const { name, shape, columns = [], 'address-fields': fields = [] } = command;
   const shown = `command ${quote(name)}`;
-  const stated = shape !== undefined && String(shape) !== '';
-  if (stated && !['doc', 'map', 'tab'].includes(shape)) return `${shown} declares answer shape ${quote(shape)}, which is not doc, map or tab`;
+  const stated = (shape ?? '') !== '';
+  if (stated && !['doc', 'map', 'tab'].includes(shape ?? '')) {
+    return `${shown} declares answer shape ${quote(shape ?? '')}, which is not doc, map or tab`;
+  }
   if (!stated) return columns.length + fields.length > 0 ? `${shown} declares answer fields but no answer shape` : undefined;
   if (name.trim() === '') return 'an answer shape is declared on a command without a name';
   if (shape === 'doc' && columns.length > 0) return `${shown} declares columns, but its answer shape doc has no rows`;

@@ -48,7 +48,11 @@ export class Registry {
   }
 
   /** Registers a Stage 1 declaration. Returns the error message of the refusal; nothing of it is left then. */
-  register(plugin: string, declaration: DeclareRegistrationInput, available: (dependency: string) => boolean): string | undefined {
+  register(
+    plugin: string,
+    declaration: DeclareRegistrationInput,
+    available: (dependency: string) => boolean,
+  ): string | undefined {
     const fault = checkDeclaration(plugin, declaration);
     if (fault !== undefined) return fault;
     const missing = (declaration.dependencies ?? []).find((name) => name !== plugin && !available(name));
@@ -83,7 +87,8 @@ export class Registry {
         const key = `${code} ${peer}`;
         const owner = keys.has(key) ? plugin : this.#capabilityOwners.get(key);
         const where = peer === '' ? '' : ` for peer ${clamp(peer)}`;
-        if (owner !== undefined) return `capability conflict: capability conflict: code ${code}${where} already registered by ${owner}`;
+        if (owner !== undefined)
+          return `capability conflict: capability conflict: code ${code}${where} already registered by ${owner}`;
         keys.add(key);
       }
     }

@@ -5,17 +5,9 @@
 import type { AnswerSource } from '../../sdk/rpc/answer.ts';
 import type { EngineCallMethod } from '../../sdk/rpc/mux.ts';
 import type { DispatchMethod } from '../../sdk/plugin/bridge.ts';
-import type { StructuredBatch } from '../../sdk/plugin/structured.ts';
-import type {
-  CommandDecl,
-  ConfigSection,
-  Methods,
-  PipeDecl,
-  RegistryCommand,
-  SubscribeEventsInput,
-} from '../../yang/generated/methods.ts';
+import type { CommandDecl, ConfigSection, Methods, PipeDecl, RegistryCommand } from '../../yang/generated/methods.ts';
 import type { Report } from '../bgp/port.ts';
-import type { Transport } from '../bus/delivery.ts';
+import type { EventBus } from '../bus/bus.ts';
 
 /** Methods of the five stages: the host serves them itself. */
 export type StageMethod =
@@ -66,48 +58,7 @@ export interface ConfigSource {
   sections(wanted: readonly string[]): readonly ConfigSection[];
 }
 
-export interface StreamOptions {
-  readonly process: string;
-  /** Sees and sends everything; another process what `process` blocks grant. */
-  readonly builtIn: boolean;
-  readonly transport: Transport;
-  readonly structured: ((batch: StructuredBatch) => void) | undefined;
-  readonly cache: 'ordered' | 'unordered' | 'none';
-  readonly queue: QueueSettings;
-  readonly encoder: 'json' | 'text';
-  readonly deliveryTimeoutMs: number;
-  /** The process let the delivery deadline pass, or its queue is over and the policy says disconnect. Called once. */
-  failed(reason: string): void;
-}
-
-export interface QueueSettings {
-  readonly batches?: number | undefined;
-  readonly bytes?: number | undefined;
-  readonly onOverflow?: 'hold-peer' | 'drop-with-gap' | 'disconnect' | undefined;
-}
-
-/** One process's stream of events. */
-export interface EventStream {
-  /** Adds subscriptions; returns why not. */
-  subscribe(input: SubscribeEventsInput): string | undefined;
-  unsubscribe(): void;
-  statistics(): StreamStatistics;
-  /** Nothing is delivered any more; what waits is dropped, owed acknowledgements are given. */
-  close(): void;
-}
-
-export interface StreamStatistics {
-  readonly batches: number;
-  readonly bytes: number;
-  readonly delivered: number;
-  readonly dropped: number;
-}
-
-export const NO_STATISTICS: StreamStatistics = { batches: 0, bytes: 0, delivered: 0, dropped: 0 };
-
 /** The bus, as far as plugins are its listeners. */
-export interface EventStreams {
-  open(options: StreamOptions): EventStream;
-}
+export type EventStreams = Pick<EventBus, 'attach'>;
 
 export type ReportSink = (report: Report) => void;

@@ -94,7 +94,9 @@ export class Child {
         }
         resolve(exit);
       };
-      this.#process.once('exit', (code, signal) => over({ code: code ?? undefined, signal: signal ?? undefined, failure: undefined }));
+      this.#process.once('exit', (code, signal) =>
+        over({ code: code ?? undefined, signal: signal ?? undefined, failure: undefined }),
+      );
       this.#process.on('error', (error) => {
         if (this.pid === undefined) over({ code: undefined, signal: undefined, failure: error.message });
       });
