@@ -4,7 +4,7 @@ export interface Attributes {
   readonly origin?: number;
   /** Numbers are a sequence's, arrays are sets. */
   readonly path?: readonly (number | readonly number[])[];
-  readonly nextHop?: string;
+  readonly nextHop?: string | undefined;
   readonly med?: number;
   readonly localPreference?: number;
   readonly communities?: readonly number[];
