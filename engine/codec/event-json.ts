@@ -3,11 +3,12 @@
  * `meta`. What a row holds is all it needs; free text is escaped wherever it goes.
  */
 import { afiName, familyName, IPV4_UNICAST, safiName } from '../../sdk/wire/family.ts';
+import { notificationCodeName, notificationSubcodeName } from '../../sdk/wire/notification.ts';
+import { refreshName } from '../../sdk/wire/refresh.ts';
 import type { EventRow, NegotiatedSnapshot, PeerIdentity } from '../bgp/port.ts';
 import type { ByteWriter, Constant } from './byte-writer.ts';
 import { constant, neutral } from './byte-writer.ts';
 import type { EventFormat } from './event-format.ts';
-import { notificationName, subcodeName } from './names.ts';
 import { readOpen } from './open-reader.ts';
 import type { UpdateReader } from './update-reader.ts';
 import type { UpdateJson } from './update-json.ts';
@@ -188,7 +189,7 @@ export class EventJson {
 export function messageType(row: EventRow): string {
   if (row.kind !== 'refresh') return row.kind;
   const subtype = row.bytesLength >= 3 ? row.bytes[row.bytesAt + 2]! : 0;
-  return subtype === 0 ? 'refresh' : subtype === 1 ? 'borr' : subtype === 2 ? 'eorr' : `unknown(${subtype})`;
+  return refreshName(subtype);
 }
 
 function eventMembers(row: EventRow, type: string): Record<string, unknown> {
@@ -252,12 +253,12 @@ function notificationMembers(row: EventRow): Record<string, unknown> {
   const { bytes, bytesAt: at, bytesLength: length } = row;
   const code = length > 0 ? bytes[at]! : 0;
   const subcode = length > 1 ? bytes[at + 1]! : 0;
-  const name = notificationName(code);
+  const name = notificationCodeName(code);
   return {
     code,
     subcode,
     data: length > 2 ? Buffer.from(bytes.buffer, bytes.byteOffset + at + 2, length - 2).toString('hex') : '',
-    ...(name === '' ? {} : { 'code-name': name, 'subcode-name': subcodeName(code, subcode) }),
+    ...(name === undefined ? {} : { 'code-name': name, 'subcode-name': notificationSubcodeName(code, subcode) }),
   };
 }
 

@@ -6,13 +6,13 @@ import * as code from '../../sdk/wire/attribute/code.ts';
 import { familyName, familyOf, IPV4_UNICAST } from '../../sdk/wire/family.ts';
 import { formatAddress, formatPrefix } from '../../sdk/wire/address.ts';
 import { PrefixCursor } from '../../sdk/wire/nlri/prefix.ts';
+import { notificationCodeName, notificationSubcodeName } from '../../sdk/wire/notification.ts';
 import { printable } from '../../sdk/wire/utf8.ts';
 import type { EventRow, PeerIdentity } from '../bgp/port.ts';
 import { writeParts, writePath } from './attribute-json.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { EventFormat } from './event-format.ts';
 import { messageType } from './event-json.ts';
-import { notificationName, subcodeName } from './names.ts';
 import { readOpen } from './open-reader.ts';
 import type { UpdateReader } from './update-reader.ts';
 
@@ -167,9 +167,13 @@ function openWords(row: EventRow): string {
 function notificationWords(row: EventRow): string {
   const number = row.bytesLength > 0 ? row.bytes[row.bytesAt]! : 0;
   const subcode = row.bytesLength > 1 ? row.bytes[row.bytesAt + 1]! : 0;
-  const names = [notificationName(number), subcodeName(number, subcode)].map((name) => name.replaceAll(' ', '-'));
+  const hyphenated = (name: string): string => name.replaceAll(' ', '-');
+  const name = notificationCodeName(number);
   const data = row.bytesLength > 2 ? hexOf(row.bytes, row.bytesAt + 2, row.bytesLength - 2) : '';
-  const named = names[0] === '' ? '' : ` code-name ${names[0] ?? ''} subcode-name ${names[1] ?? ''}`;
+  const named =
+    name === undefined
+      ? ''
+      : ` code-name ${hyphenated(name)} subcode-name ${hyphenated(notificationSubcodeName(number, subcode))}`;
   return ` code ${number} subcode ${subcode}${named} data${data === '' ? '' : ` ${data}`}`;
 }
 

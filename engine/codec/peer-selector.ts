@@ -3,6 +3,7 @@
  * (`192.168.*.*`), `!x` for all but x, and comma lists. A list is the union of its positive members (every peer when it has
  * none) without its negative ones.
  */
+import { addressBytes, formatAddress } from '../../sdk/wire/address.ts';
 import type { Parsed } from './fault.ts';
 import { refuse } from './fault.ts';
 
@@ -127,9 +128,6 @@ export function globMatches(pattern: string, text: string): boolean {
 /** The usual spelling of an IPv6 address (RFC 5952); any other text as it is. */
 function canonicalAddress(text: string): string {
   if (!text.includes(':')) return text;
-  try {
-    return new URL(`http://[${text}]/`).hostname.slice(1, -1);
-  } catch {
-    return text;
-  }
+  const bytes = addressBytes(text);
+  return bytes === undefined ? text : (formatAddress(bytes, 0, bytes.length) ?? text);
 }
