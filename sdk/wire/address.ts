@@ -219,7 +219,7 @@ export function writeDecimal(out: Uint8Array, at: number, value: number): number
   let rest = value;
   for (let i = at + size - 1; i >= at; i--) {
     const next = Math.floor(rest / 10);
-    out[i] = 48 + rest - next * 10;
+    out[i] = 48 + (rest - next * 10);
     rest = next;
   }
   return at + size;
