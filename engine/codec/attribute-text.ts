@@ -1,0 +1,386 @@
+/**
+ * The attribute half of a route command (daemon-cli §9, and the attributes of `update` blocks, daemon-config §6): words to an attribute
+ * block as it goes on the wire, ascending by code, AS numbers in four octets, without NEXT_HOP and the MP attributes. What is not
+ * written is not there: defaults depend on the session and are the reactor's.
+ */
+import { addressBytes, parseDecimal, parseIpv4 } from '../../sdk/wire/address.ts';
+import * as code from '../../sdk/wire/attribute/code.ts';
+import { ATTRIBUTES } from '../../sdk/wire/attribute/table.ts';
+import { fromHex } from '../../sdk/wire/bytes.ts';
+import { nearest } from '../core/nearest.ts';
+import type { CommandScan } from './command-scan.ts';
+import { shown } from './command-scan.ts';
+import { parseExtendedCommunity } from './extended-community.ts';
+import type { Parsed } from './fault.ts';
+import { refuse } from './fault.ts';
+
+/** Attributes of a command, for all its sections. */
+export interface CommandAttributes {
+  readonly block: Uint8Array;
+  /** 4 or 16 bytes; empty = `self`, also when none was written. */
+  readonly nextHop: Uint8Array;
+  /** Stand for every section that does not say its own. */
+  readonly qualifiers: Qualifiers;
+}
+
+/** What belongs to the routes rather than to their attributes. Undefined = not written. */
+export interface Qualifiers {
+  readonly rd: string | undefined;
+  readonly label: string | undefined;
+  readonly pathId: number | undefined;
+}
+
+export const NO_QUALIFIERS: Qualifiers = { rd: undefined, label: undefined, pathId: undefined };
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ...[
+    'origin',
+    'next-hop',
+    'med',
+    'local-preference',
+    'as-path',
+    'community',
+    'large-community',
+    'extended-community',
+    'aggregator',
+    'atomic-aggregate',
+    'originator-id',
+    'cluster-list',
+    'aigp',
+    'attribute',
+    'rd',
+    'label',
+    'path-information',
+    'watchdog',
+  ].map((name): [string, string] => [name, name]),
+  ['next', 'next-hop'],
+  ['nhop', 'next-hop'],
+  ['pref', 'local-preference'],
+  ['path', 'as-path'],
+  ['s-com', 'community'],
+  ['short-community', 'community'],
+  ['l-com', 'large-community'],
+  ['x-com', 'extended-community'],
+  ['e-com', 'extended-community'],
+  ['info', 'path-information'],
+  ['labels', 'label'],
+]);
+
+/** Names of RFC 1997, 3765, 7999, 8326, 9494 and the IANA registry. */
+const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
+  ['graceful-shutdown', 0xffff0000],
+  ['accept-own', 0xffff0001],
+  ['llgr-stale', 0xffff0006],
+  ['no-llgr', 0xffff0007],
+  ['blackhole', 0xffff029a],
+  ['no-export', 0xffffff01],
+  ['no-advertise', 0xffffff02],
+  ['no-export-subconfed', 0xffffff03],
+  ['nopeer', 0xffffff04],
+]);
+
+/** The canonical name of an attribute keyword, or undefined. */
+export function attributeKeyword(word: string): string | undefined {
+  return NAMES.get(word);
+}
+
+type Value = { readonly code: number; readonly flags: number; readonly bytes: Uint8Array } | string;
+
+/** Reads every word of `scan`. */
+export function parseAttributes(scan: CommandScan): Parsed<CommandAttributes> {
+  const values = new Map<number, { flags: number; bytes: Uint8Array }>();
+  const seen = new Set<string>();
+  let nextHop = new Uint8Array(0);
+  let { rd, label, pathId } = NO_QUALIFIERS;
+  while (scan.next()) {
+    const { word, column } = scan;
+    const name = NAMES.get(word);
+    if (name === undefined) return refuse(unknownWord(word), column);
+    if (seen.has(name) && name !== 'attribute') return refuse(`duplicate attribute: ${name}`, column);
+    seen.add(name);
+    if (name === 'watchdog') return refuse('a watchdog pool is named in the configuration: use "watchdog announce NAME"', column);
+    const list = readList(scan, word, name === 'atomic-aggregate');
+    if (!list.ok) return list;
+    const items = list.value;
+    const at = items[0]?.column ?? column;
+    if (name === 'next-hop') {
+      const address = items.length === 1 ? nextHopBytes(items[0]!.text) : undefined;
+      if (address === undefined) return refuse(`invalid next-hop: ${listed(items)} (expected an address or self)`, at);
+      nextHop = address;
+    } else if (name === 'rd') {
+      if (items.length !== 1) return refuse(`invalid rd: ${listed(items)}`, at);
+      rd = items[0]!.text;
+    } else if (name === 'label') {
+      const fault = labelFault(items.map((item) => item.text));
+      if (fault !== undefined) return refuse(fault, at);
+      label = items.map((item) => item.text).join(',');
+    } else if (name === 'path-information') {
+      const id = items.length === 1 ? parsePathId(items[0]!.text) : -1;
+      if (id < 0) return refuse(`invalid path-information: ${listed(items)} (expected a number or a dotted quad)`, at);
+      pathId = id;
+    } else {
+      const value = attributeValue(
+        name,
+        items.map((item) => item.text),
+      );
+      if (typeof value === 'string') return refuse(value, at);
+      if (value.bytes.length === 0 && name !== 'as-path' && name !== 'atomic-aggregate' && name !== 'attribute') continue;
+      if (value.flags < 0) continue;
+      if (values.has(value.code)) return refuse(`duplicate attribute: code ${value.code}`, at);
+      values.set(value.code, value);
+    }
+  }
+  return { ok: true, value: { block: blockOf(values), nextHop, qualifiers: { rd, label, pathId } } };
+}
+
+function unknownWord(word: string): string {
+  const guess = nearest(word, [...NAMES.keys(), 'nlri']);
+  return `unknown attribute: ${shown(word)}${guess === undefined ? '' : ` (did you mean ${guess}?)`}`;
+}
+
+interface Item {
+  readonly text: string;
+  readonly column: number;
+}
+
+/** The value of a keyword: `[ a b ]`, `[a b]`, `a,b` or one word. `optional`: `true` or `false` may follow, nothing else is taken. */
+export function readList(scan: CommandScan, keyword: string, optional = false): Parsed<readonly Item[]> {
+  const items: Item[] = [];
+  if (!scan.next()) return optional ? { ok: true, value: items } : refuse(`${keyword} requires a value`, scan.column);
+  if (optional && !scan.is('true') && !scan.is('false')) {
+    scan.back();
+    return { ok: true, value: items };
+  }
+  if (scan.is('set')) return refuse(`"${keyword} set" is the older form, write: ${keyword} VALUE`, scan.column);
+  if (scan.is(']')) return refuse('unexpected ]', scan.column);
+  if (!scan.is('[')) {
+    split(scan, items);
+    return { ok: true, value: items };
+  }
+  const opened = scan.column;
+  for (;;) {
+    if (!scan.next()) return refuse('missing ]', opened);
+    if (scan.is(']')) return { ok: true, value: items };
+    if (scan.is('[')) return refuse('unexpected [', scan.column);
+    split(scan, items);
+  }
+}
+
+function split(scan: CommandScan, items: Item[]): void {
+  let column = scan.column;
+  for (const text of scan.word.split(',')) {
+    if (text !== '') items.push({ text, column });
+    column += text.length + 1;
+  }
+}
+
+function listed(items: readonly Item[]): string {
+  return shown(items.map((item) => item.text).join(' '));
+}
+
+/** Empty for `self`. */
+function nextHopBytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text === 'self') return new Uint8Array(0);
+  const bytes = addressBytes(text);
+  return bytes === undefined ? undefined : Uint8Array.from(bytes);
+}
+
+export function labelFault(labels: readonly string[]): string | undefined {
+  const bad = labels.find((text) => parseDecimal(text, 0, text.length, 0xfffff) < 0);
+  if (bad !== undefined) return `invalid label: ${shown(bad)} (0..1048575)`;
+  return labels.length === 0 ? 'label requires a value' : undefined;
+}
+
+/** A number or a dotted quad as u32, -1 otherwise. */
+export function parsePathId(text: string): number {
+  return text.includes('.') ? parseIpv4(text) : parseDecimal(text, 0, text.length, 0xffffffff);
+}
+
+function attributeValue(name: string, items: readonly string[]): Value {
+  switch (name) {
+    case 'origin': {
+      const value = items.length === 1 ? ['igp', 'egp', 'incomplete'].indexOf(items[0]!) : -1;
+      return value < 0
+        ? `invalid origin: ${all(items)} (expected igp, egp or incomplete)`
+        : known(code.ORIGIN, Uint8Array.of(value));
+    }
+    case 'med':
+      return number(code.MULTI_EXIT_DISC, 'med', items);
+    case 'local-preference':
+      return number(code.LOCAL_PREF, 'local-preference', items);
+    case 'as-path':
+      return asPath(items);
+    case 'community':
+      return each(code.COMMUNITIES, 'community', items, 4, community);
+    case 'large-community':
+      return each(code.LARGE_COMMUNITIES, 'large-community', items, 12, largeCommunity);
+    case 'extended-community':
+      return each(code.EXTENDED_COMMUNITIES, 'extended-community', items, 8, parseExtendedCommunity);
+    case 'aggregator':
+      return each(code.AGGREGATOR, 'aggregator', items.slice(0, 2), 8, aggregator, 1);
+    case 'atomic-aggregate':
+      return items[0] === 'false' ? { code: code.ATOMIC_AGGREGATE, flags: -1, bytes: NONE } : known(code.ATOMIC_AGGREGATE, NONE);
+    case 'originator-id':
+      return each(code.ORIGINATOR_ID, 'originator-id', items, 4, quad, 1);
+    case 'cluster-list':
+      return each(code.CLUSTER_LIST, 'cluster-list', items, 4, quad);
+    case 'aigp':
+      return aigp(items);
+    default:
+      return generic(items);
+  }
+}
+
+const NONE = new Uint8Array(0);
+
+function all(items: readonly string[]): string {
+  return shown(items.join(' '));
+}
+
+function known(number: number, bytes: Uint8Array): Value {
+  return { code: number, flags: ATTRIBUTES[number]!.flags, bytes };
+}
+
+function number(attribute: number, name: string, items: readonly string[]): Value {
+  const text = items.length === 1 ? items[0]! : '';
+  const value = parseDecimal(text, 0, text.length, 0xffffffff);
+  if (value < 0) return `invalid ${name}: ${all(items)} (0..4294967295)`;
+  return known(attribute, u32(value));
+}
+
+function u32(value: number): Uint8Array {
+  return Uint8Array.of(value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff);
+}
+
+/** One AS_SEQUENCE, or several where it is longer than 255 numbers. */
+function asPath(items: readonly string[]): Value {
+  const numbers: number[] = [];
+  for (const item of items) {
+    const value = parseDecimal(item, 0, item.length, 0xffffffff);
+    if (value <= 0) return `invalid as-path: ${shown(item)} (expected AS numbers 1..4294967295)`;
+    numbers.push(value);
+  }
+  if (numbers.length > MAX_PATH) return `as-path has more than ${MAX_PATH} numbers`;
+  const segments = Math.ceil(numbers.length / 255);
+  const bytes = new Uint8Array(2 * segments + 4 * numbers.length);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (let i = 0; i < numbers.length; i++) {
+    if (i % 255 === 0) {
+      bytes[at++] = code.AS_SEQUENCE;
+      bytes[at++] = Math.min(255, numbers.length - i);
+    }
+    view.setUint32(at, numbers[i]!);
+    at += 4;
+  }
+  return known(code.AS_PATH, bytes);
+}
+
+const MAX_PATH = 1000;
+
+/** Items of a fixed size, each written by `write`; `count` = how many there must be, undefined = any. */
+function each(
+  attribute: number,
+  name: string,
+  items: readonly string[],
+  size: number,
+  write: (text: string, out: Uint8Array, at: number) => boolean,
+  count?: number,
+): Value {
+  if (count !== undefined && items.length !== count) return `invalid ${name}: ${all(items)}`;
+  const bytes = new Uint8Array(items.length * size);
+  for (let i = 0; i < items.length; i++) {
+    if (!write(items[i]!, bytes, i * size)) return `invalid ${name}: ${shown(items[i]!)}`;
+  }
+  return known(attribute, bytes);
+}
+
+function community(text: string, out: Uint8Array, at: number): boolean {
+  let value = WELL_KNOWN.get(text) ?? -1;
+  if (value < 0) {
+    const colon = text.indexOf(':');
+    const high = colon < 0 ? -1 : parseDecimal(text, 0, colon, 0xffff);
+    const low = colon < 0 ? -1 : parseDecimal(text, colon + 1, text.length, 0xffff);
+    if (high < 0 || low < 0) return false;
+    value = high * 65536 + low;
+  }
+  out.set(u32(value), at);
+  return true;
+}
+
+function largeCommunity(text: string, out: Uint8Array, at: number): boolean {
+  const parts = text.split(':');
+  if (parts.length !== 3) return false;
+  for (let i = 0; i < 3; i++) {
+    const value = parseDecimal(parts[i]!, 0, parts[i]!.length, 0xffffffff);
+    if (value < 0) return false;
+    out.set(u32(value), at + 4 * i);
+  }
+  return true;
+}
+
+function quad(text: string, out: Uint8Array, at: number): boolean {
+  const value = parseIpv4(text);
+  if (value < 0) return false;
+  out.set(u32(value), at);
+  return true;
+}
+
+/** `AS:address`, parentheses around it allowed. */
+function aggregator(text: string, out: Uint8Array, at: number): boolean {
+  const bare = text.startsWith('(') && text.endsWith(')') ? text.slice(1, -1) : text;
+  const colon = bare.indexOf(':');
+  const as = colon < 0 ? -1 : parseDecimal(bare, 0, colon, 0xffffffff);
+  if (as <= 0) return false;
+  out.set(u32(as), at);
+  return quad(bare.slice(colon + 1), out, at + 4);
+}
+
+/** Metric TLV (RFC 7311 §3), u64. */
+function aigp(items: readonly string[]): Value {
+  const text = items.length === 1 ? items[0]! : '';
+  if (!/^\d{1,20}$/.test(text) || BigInt(text) > 0xffffffffffffffffn) return `invalid aigp: ${all(items)}`;
+  const bytes = new Uint8Array(11);
+  bytes.set([1, 0, 11]);
+  new DataView(bytes.buffer).setBigUint64(3, BigInt(text));
+  return known(code.AIGP, bytes);
+}
+
+/** `[ code flags 0xhex ]`: any attribute the engine does not write itself. */
+function generic(items: readonly string[]): Value {
+  const [codeText = '', flagsText = '', data = '', ...more] = items;
+  const attribute = byteOf(codeText);
+  const flags = byteOf(flagsText);
+  const bytes = data === '' ? NONE : fromHex(/^0x/i.test(data) ? data.slice(2) : data);
+  if (attribute <= 0 || flags < 0 || bytes === undefined || more.length > 0) {
+    return `invalid attribute: ${all(items)} (expected [ code flags 0xhex ])`;
+  }
+  if (attribute === code.NEXT_HOP || attribute === code.MP_REACH_NLRI || attribute === code.MP_UNREACH_NLRI) {
+    return `attribute ${attribute} is written by the engine`;
+  }
+  if (bytes.length > 0xffff) return 'attribute value longer than 65535 bytes';
+  return { code: attribute, flags: flags & ~code.EXTENDED_LENGTH, bytes };
+}
+
+function byteOf(text: string): number {
+  if (/^0x[0-9a-f]{1,2}$/i.test(text)) return Number.parseInt(text, 16);
+  return parseDecimal(text, 0, text.length, 255);
+}
+
+/** The block of RFC 4271 §4.3, ascending by code. */
+function blockOf(values: ReadonlyMap<number, { readonly flags: number; readonly bytes: Uint8Array }>): Uint8Array {
+  const sorted = [...values].sort(([a], [b]) => a - b);
+  const size = sorted.reduce((sum, [, { bytes }]) => sum + (bytes.length > 255 ? 4 : 3) + bytes.length, 0);
+  const out = new Uint8Array(size);
+  let at = 0;
+  for (const [attribute, { flags, bytes }] of sorted) {
+    const long = bytes.length > 255;
+    out[at++] = long ? flags | code.EXTENDED_LENGTH : flags;
+    out[at++] = attribute;
+    if (long) out[at++] = bytes.length >>> 8;
+    out[at++] = bytes.length & 0xff;
+    out.set(bytes, at);
+    at += bytes.length;
+  }
+  return out;
+}
