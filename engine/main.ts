@@ -1,3 +1,55 @@
 #!/usr/bin/env node
-// Placeholder until the command line lands in this file's final form.
-if (process.argv.includes('--version')) process.stdout.write('0.1.0\n');
+/**
+ * The process: the only file that reads argv, environment, signals and sets the exit code. `--version` is answered before
+ * anything is imported; everything else loads what it needs when it needs it.
+ */
+
+/** As in package.json; a test compares them. */
+const VERSION = '0.1.0';
+
+const [, program = '', ...args] = process.argv;
+
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`zest ${VERSION}\n`);
+else await run();
+
+async function run(): Promise<void> {
+  const interruption = new AbortController();
+  const { main } = await import('./cli/main.ts');
+  let daemon: DaemonHandle | undefined;
+  let asked = 0;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    // The second time means now.
+    if (asked++ > 0) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (daemon === undefined) interruption.abort();
+    else daemon.stop(signal);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  process.exitCode = await main(args, {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment: process.env,
+    uid: process.getuid?.() ?? 0,
+    version: VERSION,
+    self: [process.execPath, ...process.execArgv, program],
+    interrupted: interruption.signal,
+    runDaemon: async (options) => {
+      const { runDaemon } = (await import(
+        new URL(`./daemon${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href
+      )) as {
+        runDaemon: (options: object) => DaemonHandle | Promise<DaemonHandle>;
+      };
+      daemon = await runDaemon({ ...options, env: process.env, version: VERSION });
+      process.on('SIGHUP', () => void daemon?.reload());
+      if (interruption.signal.aborted) daemon.stop('SIGTERM');
+      return daemon.done;
+    },
+  });
+}
+
+interface DaemonHandle {
+  readonly done: Promise<number>;
+  reload(): unknown;
+  stop(reason: string): unknown;
+}

@@ -14,9 +14,15 @@ export function visible(text: string): string {
   return text.replace(STEERING, (char) => SHORT[char] ?? hexEscape(char)).replace(LONE, hexEscape);
 }
 
-/** JSON text with the same characters written as `\uXXXX`: the value read back is the same. */
+/** JSON text with the same characters written as `\uXXXX`, on the lines it has: the value read back is the same. */
 export function visibleJson(json: string): string {
-  return json.replace(STEERING, (char) => (char === '\n' ? char : unicodeEscape(char)));
+  // A raw control character in valid JSON is white space between tokens.
+  return json.replace(STEERING, (char) => (char === '\n' ? char : char === '\t' || char === '\r' ? ' ' : unicodeEscape(char)));
+}
+
+/** The same on one line. */
+export function visibleJsonLine(json: string): string {
+  return visibleJson(json).replaceAll('\n', ' ');
 }
 
 function hexEscape(char: string): string {

@@ -25,18 +25,18 @@ const MINIMUM_CELL = 6;
 
 /** A whole value as text, ending in a newline. */
 export function renderTable(value: unknown, style: TableStyle): string {
-  const plain = unwrap(value);
-  if (isEmpty(plain)) return `${EMPTY}\n`;
-  const rows = rowsOf(plain);
+  const { inner, key } = unwrap(value);
+  if (isEmpty(inner)) return `${EMPTY}\n`;
+  const rows = rowsOf(inner, key);
+  if (rows?.length === 1 && isMap(inner)) return record(rows[0]!, style);
   if (rows !== undefined) return new TableStream(style).whole(rows);
-  if (isMap(plain)) return record(plain, style);
-  if (Array.isArray(plain)) return plain.map((item) => `${cell(item)}\n`).join('');
-  return typeof plain === 'string'
-    ? plain
-        .split('\n')
-        .map((line) => `${visible(line)}\n`)
-        .join('')
-    : `${cell(plain)}\n`;
+  if (isMap(inner)) return record(inner, style);
+  if (Array.isArray(inner)) return inner.map((item) => `${cell(item)}\n`).join('');
+  if (typeof inner !== 'string') return `${cell(inner)}\n`;
+  return inner
+    .split('\n')
+    .map((line) => `${visible(line)}\n`)
+    .join('');
 }
 
 /** A table whose rows arrive one by one. Every method answers the text to print now. */
@@ -141,7 +141,7 @@ function record(value: Row, style: TableStyle): string {
   let out = plain.length > 0 ? pairs(flat(plain), style) : '';
   for (const [name, member] of nested) {
     const title = style.colour ? `\u001b[1m${visible(name)}\u001b[0m` : visible(name);
-    out += `${out === '' ? '' : '\n'}${title}\n${new TableStream(style).whole(rowsOf(member) ?? [])}`;
+    out += `${out === '' ? '' : '\n'}${title}\n${new TableStream(style).whole(rowsOf(member, name) ?? [])}`;
   }
   return out;
 }
@@ -169,31 +169,29 @@ function pairs(members: readonly (readonly [string, unknown])[], style: TableSty
   return `${rule('┌', '┬', '┐')}${lines.join('')}${rule('└', '┴', '┘')}`;
 }
 
-/** Peels maps of one key off, but not one that is already a record's last fact. */
-export function unwrap(value: unknown): unknown {
+/**
+ * Peels maps of one key off. A map whose one key is data (an address) stays: it is a table of one row. `key` is the last name
+ * that was peeled off.
+ */
+export function unwrap(value: unknown): { readonly inner: unknown; readonly key: string } {
   let inner = value;
-  for (;;) {
-    if (!isMap(inner)) return inner;
-    const members = Object.values(inner);
-    const only = members[0];
-    if (members.length !== 1 || typeof only !== 'object' || only === null) return inner;
-    // A map of one peer is a table of one row, not that peer's bare record.
-    if (
-      isMap(only) &&
-      Object.values(only).some((member) => typeof member !== 'object' || member === null) &&
-      looksLikeKey(Object.keys(inner)[0] ?? '')
-    )
-      return inner;
+  let key = '';
+  while (isMap(inner)) {
+    const [name = '', only] = Object.entries(inner)[0] ?? [];
+    if (Object.keys(inner).length !== 1 || typeof only !== 'object' || only === null || looksLikeData(name)) break;
     inner = only;
+    key = name;
   }
+  return { inner, key };
 }
 
-/** Keys that are data (an address, a prefix), not a field's name. */
-function looksLikeKey(key: string): boolean {
+/** Keys that are data (an address, a prefix, a family), not a field's name. */
+function looksLikeData(key: string): boolean {
   return /[.:/*]/.test(key);
 }
 
-function rowsOf(value: unknown): readonly Row[] | undefined {
+/** Rows of a list of objects, or of a map of uniform maps; its keys then stand in a first column named after the map. */
+function rowsOf(value: unknown, name = ''): readonly Row[] | undefined {
   if (Array.isArray(value)) {
     const list = value as readonly unknown[];
     return list.length > 0 && list.every(isMap) ? list : undefined;
@@ -202,8 +200,13 @@ function rowsOf(value: unknown): readonly Row[] | undefined {
   const entries = Object.entries(value);
   if (entries.length === 0 || !entries.every(([, member]) => isMap(member))) return undefined;
   const uniform =
-    entries.length > 1 ? sharesKeys(entries.map(([, member]) => member as Row)) : looksLikeKey(entries[0]?.[0] ?? '');
-  return uniform ? entries.map(([key, member]) => ({ '': key, ...(member as Row) })) : undefined;
+    entries.length > 1 ? sharesKeys(entries.map(([, member]) => member as Row)) : looksLikeData(entries[0]?.[0] ?? '');
+  return uniform ? entries.map(([key, member]) => ({ [singular(name)]: key, ...(member as Row) })) : undefined;
+}
+
+/** `peers` → `peer`: what one key of the map is. */
+function singular(name: string): string {
+  return name.replace(/(?<=x|sh?|ch)es$|s$/, '');
 }
 
 /** Are these the same kind of record: do they share most of their keys? */
@@ -223,8 +226,11 @@ function columnsOf(rows: readonly Row[]): readonly string[] {
     return keys.length === first.length && keys.every((key, i) => key === first[i]);
   });
   if (same) return first;
-  const union = new Set(rows.flatMap((row) => Object.keys(row)));
-  return [...union].sort();
+  const union = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  // What every row begins with names the row: it stays in front.
+  const [leading] = first;
+  const led = leading !== undefined && rows.every((row) => Object.keys(row)[0] === leading);
+  return led ? [leading, ...union.filter((name) => name !== leading).sort()] : union.sort();
 }
 
 /** Shrinks the widest columns until the line fits; `undefined` when even narrow ones do not. */
@@ -266,6 +272,11 @@ function clip(text: string, width: number): string {
     out += char;
   }
   return `${out}…`;
+}
+
+/** A member of an answer as plain text; what is no scalar is ''. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? visible(String(value)) : '';
 }
 
 export function isMap(value: unknown): value is Row {

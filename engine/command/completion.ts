@@ -57,13 +57,12 @@ async function after(
   const kept = at < 0 ? done : [...done.slice(0, at + 1), ...done.slice(at + 2)];
   const open = at < 0 && done.at(-1)?.text.toLowerCase() === 'peer';
   const lower = kept.map((word) => word.text.toLowerCase());
-  const found: Candidate[] = tree
-    .next(lower)
-    .map((next) => ({ word: next.word, help: next.spec?.summary ?? tree.helpOf([...lower, next.word]) }));
+  const found = wordsAfter(lower, tree);
   if (open) found.push(...peerCandidates(context));
   // After `peer SEL` a command that takes a selector may also stand without its leading `peer`.
   const withoutPeer = at === 0 ? lower.slice(1) : undefined;
   if (withoutPeer?.length === 0) found.push(...selectorCommands(tree));
+  else if (withoutPeer !== undefined) found.push(...wordsAfter(withoutPeer, tree));
   const matched = tree.match(lower) ?? (withoutPeer === undefined ? undefined : tree.match(withoutPeer));
   if (matched === undefined) return found;
   const given = kept.slice(kept.length - lower.length + matched.used).map((word) => word.text);
@@ -71,6 +70,10 @@ async function after(
   if (given.length > 0 || found.length === 0 || matched.used === lower.length)
     found.push({ word: '|', help: 'Filter or format the answer' });
   return found;
+}
+
+function wordsAfter(words: readonly string[], tree: CommandTree): Candidate[] {
+  return tree.next(words).map((next) => ({ word: next.word, help: next.spec?.summary ?? tree.helpOf([...words, next.word]) }));
 }
 
 function afterPipe(words: readonly Word[], hasCommand: boolean): readonly Candidate[] {

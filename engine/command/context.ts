@@ -4,8 +4,9 @@
  */
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import type { ExecuteCommandInput } from '../../yang/generated/methods.ts';
-import type { LogRecord, OriginationResult, PeerIdentity, PeerSnapshot, ReactorPort, Report } from '../bgp/port.ts';
-import type { PeerSelector } from '../codec/peer-selector.ts';
+import type { LogRecord, OriginationResult, PeerIdentity, ReactorPort } from '../bgp/port.ts';
+import type { EventBus } from '../bus/bus.ts';
+import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
 import type { Clock } from '../core/clock.ts';
 
@@ -70,6 +71,9 @@ export interface PluginCommands {
   complete?(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
   /** May the plugin send this to the peer? Built-in plugins may; an external one what `process … { send [ ] }` grants. */
   granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
+  /** Text form of subscribe-events for a running plugin: the words after `subscribe`. Returns why not. */
+  subscribe(plugin: string, words: readonly string[]): string | undefined;
+  unsubscribe(plugin: string, words: readonly string[]): string | undefined;
   /** `peer SEL plugin session ready`. Returns why not. */
   sessionReady(plugin: string, peers: readonly number[], token: string): string | undefined;
 }
@@ -79,30 +83,8 @@ export interface Candidate {
   readonly help: string;
 }
 
-export interface MonitorFilter {
-  readonly selector: PeerSelector;
-  /** Event types; empty = all. */
-  readonly include: readonly string[];
-  readonly exclude: readonly string[];
-  readonly direction: 'sent' | 'received' | '';
-}
-
-export interface EventFeed {
-  list(): readonly { readonly namespace: string; readonly type: string; readonly count: number }[];
-  /** The latest events, oldest first, as JSON texts. */
-  recent(count: number): readonly string[];
-  /** Calls `push` with the JSON text of each event that passes, at once and in order, until the returned function is called. */
-  tap(filter: MonitorFilter, push: (text: string) => void): () => void;
-  /** Text form of subscribe-events for the calling process. Returns why not. */
-  subscribe(process: string, namespace: string, type: string, direction: string, selector: PeerSelector): string | undefined;
-  unsubscribe(process: string, namespace: string, type: string, direction: string, selector: PeerSelector): string | undefined;
-}
-
-export interface RaisedReport extends Report {
-  /** ms since the epoch */
-  readonly raised: number;
-  readonly updated: number;
-}
+/** The bus as commands see it. */
+export type EventFeed = Pick<EventBus, 'list' | 'monitor'> & { readonly recent: Pick<EventBus['recent'], 'list'> };
 
 export interface HealthPart {
   readonly name: string;
@@ -110,9 +92,7 @@ export interface HealthPart {
   readonly reason: string;
 }
 
-export interface ReportList {
-  warnings(): readonly RaisedReport[];
-  errors(): readonly RaisedReport[];
+export interface ReportList extends Pick<ReportBus, 'warnings' | 'errors'> {
   health(): readonly HealthPart[];
 }
 
@@ -141,5 +121,3 @@ export interface LogControl {
   /** Oldest first. */
   recent(): readonly (LogRecord & { readonly at: number })[];
 }
-
-export type { PeerSnapshot };

@@ -3,7 +3,8 @@
  * here; a plugin's command goes to its plugin and the answer is relayed as it is pulled. The `AbortSignal` of the caller ends
  * the producer, wherever it runs.
  */
-import { AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
+import { setMaxListeners } from 'node:events';
+import { type AnswerChunk, type AnswerHead, AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { answerOf, failedAnswer } from '../../sdk/rpc/records.ts';
 import type { CommandDecl, DispatchCommandArgsInput } from '../../yang/generated/methods.ts';
@@ -37,6 +38,53 @@ export interface Call {
 
 /** Returns a value (one document), an iterable (rows) or an `AnswerSource`. Throws `CommandError` for what is the operator's fault. */
 export type Handler = (call: Call) => unknown;
+
+function cancelled(source: AnswerSource): AnswerSource {
+  source.cancel();
+  return source;
+}
+
+/** Cancels the source when the caller's signal aborts; lets go of the signal, which may live long, when the answer is over. */
+class AbortableSource implements AnswerSource {
+  readonly head: AnswerHead;
+  readonly immediate: boolean;
+  readonly checked: boolean;
+  readonly #inner: AnswerSource;
+  readonly #signal: AbortSignal;
+  readonly #abort: () => void;
+
+  constructor(inner: AnswerSource, signal: AbortSignal) {
+    this.head = inner.head;
+    this.immediate = inner.immediate === true;
+    this.checked = inner.checked === true;
+    this.#inner = inner;
+    this.#signal = signal;
+    this.#abort = () => inner.cancel();
+    // One listener for each answer under way: any number of them is as it should be.
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  async next(): Promise<AnswerChunk> {
+    try {
+      const chunk = await this.#inner.next();
+      if (chunk.kind === 'end') this.#release();
+      return chunk;
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  cancel(): void {
+    this.#release();
+    this.#inner.cancel();
+  }
+
+  #release(): void {
+    this.#signal.removeEventListener('abort', this.#abort);
+  }
+}
 
 export class Dispatcher implements PeerNames {
   readonly tree: CommandTree;
@@ -105,9 +153,7 @@ export class Dispatcher implements PeerNames {
       this.#log.error({ error: messageOf(error), user: caller.user }, 'command failed');
       return failedAnswer(messageOf(error));
     }
-    if (signal.aborted) source.cancel();
-    else signal.addEventListener('abort', () => source.cancel(), { once: true });
-    return source;
+    return signal.aborted ? cancelled(source) : new AbortableSource(source, signal);
   }
 
   async #run(parsed: ParsedCommand, caller: Caller, signal: AbortSignal): Promise<AnswerSource> {

@@ -116,7 +116,7 @@ function gather(value: unknown, parts: string[]): void {
   if (Array.isArray(value)) for (const item of value as readonly unknown[]) gather(item, parts);
   else if (isMap(value)) {
     for (const member of Object.values(value)) gather(member, parts);
-  } else if (value !== null && value !== undefined) parts.push(String(value));
+  } else if (value !== null && value !== undefined) parts.push(typeof value === 'string' ? value : (stringifyJson(value) ?? ''));
 }
 
 /** The value with only the lines that hold the text; `undefined` when none does. */

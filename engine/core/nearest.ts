@@ -1,7 +1,7 @@
 /** "Did you mean": the known word nearest to a mistyped one, or `undefined` when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase();
-  const limit = wanted.length <= 3 ? 1 : wanted.length <= 7 ? 2 : 3;
+  const limit = wanted.length <= 4 ? 1 : wanted.length <= 7 ? 2 : 3;
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of known) {

@@ -1,10 +1,9 @@
 /** Events for people and for connected processes: `event list|recent`, `monitor event`, `subscribe`, `unsubscribe`. */
-import type { AnswerChunk, AnswerEnd, AnswerSource } from '../../../sdk/rpc/answer.ts';
-import { documentText, records } from '../../../sdk/rpc/records.ts';
-import type { PeerSelector } from '../../codec/peer-selector.ts';
+import type { AnswerChunk, AnswerRecord, AnswerSource } from '../../../sdk/rpc/answer.ts';
+import { records } from '../../../sdk/rpc/records.ts';
+import type { Monitor } from '../../bus/monitor.ts';
 import { nearest } from '../../core/nearest.ts';
 import { pluginOf } from '../access.ts';
-import type { EventFeed, MonitorFilter } from '../context.ts';
 import type { Call, Handler } from '../dispatch.ts';
 import { CommandError, didYouMean } from '../fault.ts';
 import { readSelector, selectPeers } from '../selection.ts';
@@ -29,18 +28,8 @@ function namespaces({ context }: Call): unknown {
   return { namespaces: [...totals].map(([namespace, total]) => ({ namespace, ...total })) };
 }
 
-function recent({ context, args }: Call): AnswerSource {
-  return documentText(
-    `{"events":[${context.events
-      .recent(args.number('count') ?? RECENT_DEFAULT)
-      .map(trimmed)
-      .join(',')}]}`,
-  );
-}
-
-/** Event texts may end with a newline (events.md §1). */
-function trimmed(text: string): string {
-  return text.trimEnd();
+function recent({ context, args }: Call): unknown {
+  return { events: context.events.recent.list().slice(-(args.number('count') ?? RECENT_DEFAULT)) };
 }
 
 function monitor(call: Call): AnswerSource {
@@ -49,17 +38,20 @@ function monitor(call: Call): AnswerSource {
   const [text, column] = typed === '' ? [call.selector, call.selectorColumn] : [typed, args.column('peer')];
   const selector = readSelector(text, column);
   selectPeers(context.peers, text, column);
-  const known = new Set(context.events.list().map((event) => event.type));
+  const known = new Set(context.events.list().flatMap((event) => [event.type, `${event.namespace}/${event.type}`]));
   for (const list of ['include', 'exclude']) {
     for (const type of args.words(list)) if (!known.has(type)) throw unknownType(type, [...known], args.column(list));
   }
   const direction = args.text('direction').toLowerCase();
-  return new MonitorAnswer(context.events, {
-    selector,
-    include: args.words('include'),
-    exclude: args.words('exclude'),
-    direction: direction === 'sent' || direction === 'received' ? direction : '',
-  });
+  const wanted = direction === 'sent' || direction === 'received' ? direction : undefined;
+  return new MonitorAnswer(
+    context.events.monitor({
+      peers: selector,
+      include: args.words('include'),
+      exclude: args.words('exclude'),
+      direction: wanted,
+    }),
+  );
 }
 
 function unknownType(type: string, known: readonly string[], column: number): CommandError {
@@ -68,78 +60,48 @@ function unknownType(type: string, known: readonly string[], column: number): Co
   return new CommandError('argument', `unknown event type: ${type.slice(0, 64)}${list}`, column);
 }
 
-/** What a watcher that does not keep up may have waiting. */
-const WAITING_EVENTS = 1024;
-const WAITING_CHARACTERS = 4 << 20;
 const CHUNK = 256;
 
 /**
- * An answer without an end. Events wait in a bounded queue for a reader that is behind; what does not fit is counted and shown
- * as a gap where it happened. The tap is given back when the reader goes.
+ * An answer without an end: the head at once, events as they come. The tap's own bounded queue waits for a reader that is
+ * behind and marks the gap; the tap is given back when the reader goes.
  */
 class MonitorAnswer implements AnswerSource {
   readonly head = { itemType: 'map', envelope: 'events', columns: [] } as const;
   readonly immediate = true;
   readonly checked = true;
-  readonly #stop: () => void;
-  #waiting: string[] = [];
-  #characters = 0;
-  #sequence = 0;
-  #dropped = 0;
-  #firstDropped = 0;
+  readonly #monitor: Monitor;
+  readonly #lines: AsyncIterator<string>;
+  #begun: Promise<IteratorResult<string>> | undefined;
   #produced = 0;
-  #cancelled = false;
-  #wake: (() => void) | undefined;
 
-  constructor(feed: EventFeed, filter: MonitorFilter) {
-    this.#stop = feed.tap(filter, (text) => this.#push(text));
+  constructor(monitor: Monitor) {
+    this.#monitor = monitor;
+    this.#lines = monitor[Symbol.asyncIterator]();
   }
 
   async next(): Promise<AnswerChunk> {
-    while (this.#waiting.length === 0 && this.#dropped === 0 && !this.#cancelled) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+    const list: AnswerRecord[] = [];
+    const turn = new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)));
+    while (list.length < CHUNK) {
+      this.#begun ??= this.#lines.next();
+      // The first line is waited for; after it only what is there.
+      const step = await (list.length === 0 ? this.#begun : Promise.race([this.#begun, turn]));
+      if (step === undefined) break;
+      if (step.done === true) {
+        if (list.length > 0) break;
+        return { kind: 'end', produced: this.#produced, rejected: 0, message: '' };
+      }
+      this.#begun = undefined;
+      // Event texts may end with a newline (events.md §1).
+      list.push({ rejected: false, json: step.value.trimEnd() });
+      this.#produced++;
     }
-    if (this.#cancelled) return this.#end();
-    const texts = this.#waiting.splice(0, CHUNK);
-    for (const text of texts) this.#characters -= text.length;
-    if (this.#waiting.length === 0 && this.#dropped > 0) texts.push(this.#gap());
-    this.#produced += texts.length;
-    return { kind: 'records', records: texts.map((json) => ({ rejected: false, json })) };
+    return { kind: 'records', records: list };
   }
 
   cancel(): void {
-    if (this.#cancelled) return;
-    this.#cancelled = true;
-    this.#stop();
-    this.#waiting = [];
-    this.#wake?.();
-  }
-
-  #push(text: string): void {
-    if (this.#cancelled) return;
-    this.#sequence++;
-    // Once something was dropped, what follows is too, until the reader has caught up: one gap, in its place.
-    if (this.#dropped > 0 || this.#waiting.length >= WAITING_EVENTS || this.#characters + text.length > WAITING_CHARACTERS) {
-      if (this.#dropped++ === 0) this.#firstDropped = this.#sequence;
-      return;
-    }
-    const json = trimmed(text);
-    this.#waiting.push(json);
-    this.#characters += json.length;
-    this.#wake?.();
-    this.#wake = undefined;
-  }
-
-  #gap(): string {
-    const gap = { dropped: this.#dropped, first: this.#firstDropped, last: this.#sequence };
-    this.#dropped = 0;
-    return JSON.stringify({ type: 'gap', gap });
-  }
-
-  #end(): AnswerEnd {
-    return { kind: 'end', produced: this.#produced, rejected: 0, message: '' };
+    this.#monitor.close();
   }
 }
 
@@ -158,8 +120,8 @@ function subscription(call: Call, verb: 'subscribe' | 'unsubscribe'): unknown {
   const types = known.filter((event) => event.namespace === namespace).map((event) => event.type);
   if (type !== '*' && !types.includes(type)) throw unknownType(type, types, args.column('event'));
   const direction = args.text('direction').toLowerCase();
-  const selector: PeerSelector = readSelector(call.selector, call.selectorColumn);
-  const reason = context.events[verb](process, namespace, type, direction === '' ? 'both' : direction, selector);
+  const words = [namespace, 'event', type, ...(direction === '' ? [] : ['direction', direction])];
+  const reason = context.plugins[verb](process, call.selector === '' ? words : ['peer', call.selector, ...words]);
   if (reason !== undefined) throw new CommandError('failed', reason);
   return { namespace, event: type, direction: direction === '' ? 'both' : direction };
 }

@@ -1,7 +1,7 @@
 /** State and control of the daemon: `show …`, `daemon …`, `plugin list`, `log …` (daemon-cli §7.5, §7.6). */
 import type { LogRecord } from '../../bgp/port.ts';
 import { nearest } from '../../core/nearest.ts';
-import type { RaisedReport } from '../context.ts';
+import type { ReportEntry } from '../../bus/reports.ts';
 import type { Call, Handler } from '../dispatch.ts';
 import { CommandError, didYouMean } from '../fault.ts';
 import { elapsed, isoTime } from './elapsed.ts';
@@ -30,7 +30,7 @@ export const stateCommands: Readonly<Record<string, Handler>> = {
   'log-recent': logRecent,
 };
 
-function reportFields(report: RaisedReport): unknown {
+function reportFields(report: ReportEntry): unknown {
   return {
     source: report.source,
     code: report.code,
@@ -38,8 +38,8 @@ function reportFields(report: RaisedReport): unknown {
     subject: report.subject,
     message: report.message,
     detail: report.detail ?? {},
-    raised: isoTime(report.raised),
-    updated: isoTime(report.updated),
+    raised: report.raised,
+    updated: report.updated,
   };
 }
 

@@ -5,7 +5,9 @@ import { records } from '../../../sdk/rpc/records.ts';
 import type { ExecuteCommandInput } from '../../../yang/generated/methods.ts';
 import type { PeerSettings, PeerSnapshot } from '../../../engine/bgp/port.ts';
 import { builtInHandlers } from '../../../engine/command/builtin/index.ts';
-import type { CommandContext, MonitorFilter } from '../../../engine/command/context.ts';
+import { Monitor } from '../../../engine/bus/monitor.ts';
+import { PeerSelector } from '../../../engine/codec/peer-selector.ts';
+import type { CommandContext } from '../../../engine/command/context.ts';
 import { Dispatcher } from '../../../engine/command/dispatch.ts';
 import { ManualClock, type Clock } from '../../../engine/core/clock.ts';
 import { silentLog } from '../../../engine/core/log.ts';
@@ -121,7 +123,7 @@ export interface Fake {
   readonly asked: string[];
   /** Pushes an event to every monitor. */
   readonly push: (text: string) => void;
-  readonly taps: Set<{ filter: MonitorFilter; push: (text: string) => void }>;
+  readonly taps: Set<Monitor>;
   /** Rows the plugin command `rib routes` was asked for so far. */
   readonly produced: () => number;
   readonly cancelled: () => number;
@@ -152,8 +154,9 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       source: 'bgp',
       subject: '192.0.2.1/ipv4/unicast',
       message: 'near',
-      raised: 0,
-      updated: 1000,
+      detail: undefined,
+      raised: '2026-01-01T00:00:00.000Z',
+      updated: '2026-01-01T00:00:01.000Z',
     },
   ] as const;
   const context: CommandContext = {
@@ -208,7 +211,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
         if (input.command === 'rib down')
           return new AnswerReader(Promise.reject(new RpcError('error', 'plugin process not running')));
         const total = Number(input.args?.[0] ?? 3);
-        async function* rows(): AsyncGenerator<unknown> {
+        async function* rows(): AsyncGenerator {
           for (let i = 0; i < total && !signal.aborted; i++) {
             produced++;
             if (i % 1000 === 0) await Promise.resolve();
@@ -219,27 +222,38 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       },
       complete: () => Promise.resolve([{ word: 'received', help: 'Received routes' }]),
       granted: (plugin, send) => plugin === 'trusted' || (plugin === 'half' && send === 'update'),
+      subscribe: (plugin, words) => void asked.push(`subscribe ${plugin} ${words.join(' ')}`),
+      unsubscribe: (plugin, words) => void asked.push(`unsubscribe ${plugin} ${words.join(' ')}`),
       sessionReady: (plugin) => (plugin === 'trusted' ? undefined : 'not expected'),
     },
     events: {
       list: () => [
-        { namespace: 'bgp', type: 'update', count: 5 },
-        { namespace: 'bgp', type: 'state', count: 2 },
-        { namespace: 'config', type: 'committed', count: 1 },
+        { namespace: 'bgp', type: 'update', count: 5, subscribers: ['bgp-rib'] },
+        { namespace: 'bgp', type: 'state', count: 2, subscribers: [] },
+        { namespace: 'config', type: 'committed', count: 1, subscribers: [] },
       ],
-      recent: (count) => ['{"type":"bgp"}\n', '{"type":"bgp","n":2}'].slice(-count),
-      tap: (filter, push) => {
-        const tap = { filter, push };
-        taps.add(tap);
-        return () => taps.delete(tap);
+      recent: {
+        list: () => [
+          { time: '2026-01-01T00:00:00.000Z', namespace: 'bgp', type: 'state', direction: '', peer: 'edge', id: 0 },
+          { time: '2026-01-01T00:00:01.000Z', namespace: 'bgp', type: 'update', direction: 'received', peer: 'edge', id: 7 },
+        ],
       },
-      subscribe: (process, namespace, type, direction) => {
-        asked.push(`subscribe ${process} ${namespace} ${type} ${direction}`);
-        return undefined;
-      },
-      unsubscribe: (process, namespace, type, direction) => {
-        asked.push(`unsubscribe ${process} ${namespace} ${type} ${direction}`);
-        return undefined;
+      monitor: (filter) => {
+        const monitor = new Monitor(
+          {
+            peers: PeerSelector.all,
+            include: [],
+            exclude: [],
+            direction: undefined,
+            format: 'parsed',
+            encoding: 'json',
+            ...filter,
+          },
+          () => taps.delete(monitor),
+          { events: 4, bytes: 10_000 },
+        );
+        taps.add(monitor);
+        return monitor;
       },
     },
     reports: {
@@ -287,7 +301,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
     asked,
     taps,
     push: (text) => {
-      for (const tap of taps) tap.push(text);
+      for (const tap of taps) tap.push(text, 0);
     },
     produced: () => produced,
     cancelled: () => cancelled,

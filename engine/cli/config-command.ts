@@ -1,0 +1,54 @@
+/** `zest config validate FILE|-`: is this configuration good? By exit code: 0 valid, 1 invalid, 2 unreadable (daemon-config §12). */
+import { readFileSync } from 'node:fs';
+import { nearest } from '../core/nearest.ts';
+import { unreadableReport, validateReport } from '../config/validate-report.ts';
+import { readAll, unreadable } from './daemon-command.ts';
+import { EXIT, type CliIo } from './io.ts';
+import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
+
+export const CONFIG_HELP = `zest config validate [-v] [-q] [--json] FILE|- — check a configuration; nothing is run and no file is touched
+
+  -v, --verbose    a summary of what it configures
+  -q, --quiet      print nothing, answer by exit code alone
+  --json           one JSON document: valid, path, errors, warnings, config
+
+Exit codes: 0 valid, 1 invalid, 2 the file is missing or cannot be read.
+`;
+
+const OPTIONS = {
+  verbose: { type: 'boolean', short: 'v' },
+  quiet: { type: 'boolean', short: 'q' },
+} as const;
+
+const VERBS = ['validate'];
+
+export async function configCommand(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
+  if (args.includes('--help')) {
+    io.stdout.write(CONFIG_HELP);
+    return EXIT.done;
+  }
+  const { values, positionals } = subcommandOptions(args, OPTIONS);
+  const [verb = '', file, ...more] = positionals;
+  if (!VERBS.includes(verb)) {
+    const near = nearest(verb, VERBS);
+    throw new UsageError(
+      verb === ''
+        ? 'zest config validate FILE'
+        : `unknown config command: ${verb}${near === undefined ? ' (known: validate)' : ` (did you mean "${near}"?)`}`,
+    );
+  }
+  if (file === undefined || more.length > 0) throw new UsageError('zest config validate takes one FILE, or - for standard input');
+  const reason = file === '-' ? undefined : unreadable(file);
+  const report =
+    reason === undefined
+      ? validateReport(file === '-' ? await readAll(io) : readFileSync(file, 'utf8'), file, {
+          env: io.environment,
+          json: options.json,
+          verbose: values.verbose === true,
+          quiet: values.quiet === true,
+        })
+      : unreadableReport(file, reason);
+  io.stdout.write(report.stdout);
+  io.stderr.write(report.stderr);
+  return report.exitCode;
+}

@@ -1,0 +1,102 @@
+/**
+ * `zest …`: which of its commands is meant. A few work by themselves (validate a config, decode a message, play the lab); the
+ * rest are the daemon's, and go to it as they are typed.
+ */
+import { existsSync } from 'node:fs';
+import { quoteWord } from '../core/words.ts';
+import { nearest } from '../core/nearest.ts';
+import { visible } from './escape.ts';
+import { EXIT, type CliIo } from './io.ts';
+import { readOptions, UsageError, type GlobalOptions } from './options.ts';
+import { runCommand, targetOf } from './run-command.ts';
+
+/** One of our own commands: gets the words and options after its name. Resolves with the exit code. */
+export type Subcommand = (args: readonly string[], io: CliIo, options: GlobalOptions) => Promise<number>;
+
+/** Loaded when they are asked for: `zest summary` pays for none of them. */
+const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
+  cli: async () => (await import('./shell-command.ts')).shellCommand,
+  config: async () => (await import('./config-command.ts')).configCommand,
+  signal: async () => (await import('./signal-command.ts')).signalCommand,
+  status: async () => (await import('./signal-command.ts')).statusCommand,
+  completion: async () => (await import('./completion-command.ts')).completionCommand,
+  env: async () => (await import('./env-command.ts')).envCommand,
+  schema: async () => (await import('./schema-command.ts')).schemaCommand,
+  help: async () => (await import('./help-command.ts')).helpCommand,
+  lab: async () => (await import('./tools.ts')).labCommand,
+  quickstart: async () => (await import('./tools.ts')).quickstartCommand,
+  demo: async () => (await import('./tools.ts')).demoCommand,
+};
+
+export const SUBCOMMAND_NAMES: readonly string[] = Object.keys(SUBCOMMANDS);
+
+/** Never rejects for the operator's sake. */
+export async function main(args: readonly string[], io: CliIo): Promise<number> {
+  // Output that nobody reads any more ends us quietly; `Output` and the commands see it as well.
+  io.stdout.on('error', () => undefined);
+  io.stderr.on('error', () => undefined);
+  try {
+    return await dispatch(args, io);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    io.stderr.write(`error: ${visible(error.message)}\n`);
+    return EXIT.failed;
+  }
+}
+
+async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
+  // The lab has options of its own by the names of ours, so it gets its arguments untouched.
+  if (args[0] === 'lab') return (await SUBCOMMANDS['lab']!())(args.slice(1), io, readOptions([]).options);
+  const { options, rest } = readOptions(args);
+  const [first, ...after] = rest;
+  if (first === '--version' || first === '-V') {
+    io.stdout.write(options.json ? `${JSON.stringify({ version: io.version })}\n` : `zest ${io.version}\n`);
+    return EXIT.done;
+  }
+  if (first === undefined) return help([], io, options);
+  // `bgp` alone leads to our own decode and encode; `bgp summary`, `bgp rib …` are the daemon's.
+  const own =
+    first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
+      ? undefined
+      : SUBCOMMANDS[first];
+  if (own !== undefined && Object.hasOwn(SUBCOMMANDS, first))
+    return (await own())(options.help ? ['--help', ...after] : after, io, options);
+  if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);
+  if (isConfig(first)) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
+  if (options.help) return help(rest, io, options);
+  const live = first === 'monitor' && after[0] === 'bgp';
+  if (live) return (await import('./live.ts')).liveSummary(after.slice(1), io, options);
+  return runCommand(targetOf(io, options), commandLine(rest), { hint: guess(first) });
+}
+
+/** `zest -d FILE`: options of the daemon may stand before the file. */
+async function daemonOrMistake(rest: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
+  if (rest.some((arg) => isConfig(arg))) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
+  const known = ['--json', '--format', '--socket', '--timeout', '--color', '--no-color', '--help', '--version'];
+  const near = nearest(rest[0] ?? '', known);
+  throw new UsageError(`unknown option ${rest[0] ?? ''}${near === undefined ? '' : ` (did you mean ${near}?)`}; see zest help`);
+}
+
+async function help(words: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
+  return (await import('./help-command.ts')).helpCommand(words, io, options);
+}
+
+/** daemon-cli §1: `-`, a known ending, or an existing path that holds a `/`. */
+export function isConfig(word: string): boolean {
+  return (
+    word === '-' || /\.(?:conf|cfg|ya?ml|json)$/.test(word) || (word.includes('/') && !word.startsWith('-') && existsSync(word))
+  );
+}
+
+/** Words of the shell as a line. One word with blanks in it is a line already: `zest "summary | count"`. */
+export function commandLine(words: readonly string[]): string {
+  const [only = ''] = words;
+  if (words.length === 1 && /\s/.test(only)) return only;
+  const plain = words[0] === '--' ? words.slice(1) : words;
+  return plain.map((word) => (word === '|' ? word : quoteWord(word))).join(' ');
+}
+
+function guess(word: string): string | undefined {
+  const near = nearest(word, SUBCOMMAND_NAMES);
+  return near === undefined ? undefined : ` (did you mean "zest ${near}"?)`;
+}

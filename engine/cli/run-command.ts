@@ -1,0 +1,149 @@
+/** Runs one command line against the daemon and prints its answer as it comes. Resolves with the exit code. */
+import type { AnswerReader, Verdict } from '../../sdk/rpc/answer.ts';
+import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
+import { controlSocketPath } from '../core/control-socket.ts';
+import { Connection } from './client.ts';
+import { visible } from './escape.ts';
+import { EXIT, type CliIo } from './io.ts';
+import { readLine, type Format } from './line.ts';
+import type { GlobalOptions } from './options.ts';
+import { Output } from './output.ts';
+import { failure, rendererOf, type Renderer } from './render.ts';
+
+/** Seconds without a line of answer after which a call ends, where the command is expected to end. */
+const DEFAULT_TIMEOUT_SECONDS = 60;
+
+export interface Target {
+  readonly io: CliIo;
+  readonly options: GlobalOptions;
+  readonly path: string;
+}
+
+export function targetOf(io: CliIo, options: GlobalOptions): Target {
+  return { io, options, path: controlSocketPath(options.socket, io.environment, io.uid) };
+}
+
+export interface Run {
+  /** Printed here instead of stdout. */
+  readonly write?: (text: string) => Promise<void>;
+  /** When neither the line nor the options name one. */
+  readonly format?: Format;
+  /** Besides the process's own interruption. */
+  readonly signal?: AbortSignal;
+  /** Added to the message of an unknown command. */
+  readonly hint?: string | undefined;
+}
+
+/** Colours on a terminal, unless somebody said no (https://no-color.org). */
+export function useColour(io: CliIo, options: GlobalOptions): boolean {
+  return (
+    options.colour ?? (io.stdout.isTTY === true && (io.environment['NO_COLOR'] ?? '') === '' && io.environment['TERM'] !== 'dumb')
+  );
+}
+
+export async function runCommand(target: Target, text: string, run: Run = {}): Promise<number> {
+  const { io, options } = target;
+  const line = readLine(text);
+  const format = line.format ?? options.format ?? (options.json ? 'json' : (run.format ?? 'table'));
+  const live = line.words[0] === 'monitor' || (line.words[0] === 'bgp' && line.words[1] === 'monitor');
+  const width = io.stdout.isTTY === true ? (io.stdout.columns ?? 0) : 0;
+  const renderer = rendererOf({ format, live, width, colour: useColour(io, options) });
+  const output = new Output(io.stdout);
+  const write = run.write ?? ((piece: string) => output.write(piece));
+  const stop = new AbortController();
+  output.whenGone(() => stop.abort(new RpcError('aborted', 'nobody reads')));
+  const signals = [stop.signal, io.interrupted, ...(run.signal === undefined ? [] : [run.signal])];
+  const watchdog = new Watchdog(stop, options.timeout ?? (live ? 0 : DEFAULT_TIMEOUT_SECONDS));
+  let connection: Connection | undefined;
+  const interrupted = (): boolean => io.interrupted.aborted || run.signal?.aborted === true;
+  try {
+    connection = await Connection.open(target.path, io.uid);
+    const reader = connection.run(line.command, AbortSignal.any(signals));
+    const fault = await print(reader, renderer, {
+      write,
+      flush: () => output.flush(),
+      live,
+      progress: () => watchdog.progress(),
+    });
+    await output.flush();
+    if (fault === undefined || output.gone) return EXIT.done;
+    if (interrupted()) return live && io.interrupted.aborted ? EXIT.done : EXIT.interrupted;
+    if (!asDocument(format, live)) io.stderr.write(`error: ${visible(fault)}\n`);
+    return EXIT.failed;
+  } catch (error) {
+    if (output.gone) return EXIT.done;
+    if (interrupted()) return live && io.interrupted.aborted ? EXIT.done : EXIT.interrupted;
+    const text = visible(complaint(error, run.hint));
+    if (asDocument(format, live)) await write(`${JSON.stringify({ status: 'error', error: text })}\n`);
+    else io.stderr.write(`error: ${text}\n`);
+    await output.flush();
+    return EXIT.failed;
+  } finally {
+    watchdog.stop();
+    connection?.close();
+  }
+}
+
+function asDocument(format: Format, live: boolean): boolean {
+  return !live && (format === 'json' || format === 'json-compact');
+}
+
+interface Printing {
+  readonly write: (text: string) => Promise<void>;
+  readonly flush: () => Promise<void>;
+  readonly live: boolean;
+  readonly progress: () => void;
+}
+
+/** Prints an answer; resolves with what went wrong. Rejects when there was no answer at all, so that nothing was printed. */
+async function print(reader: AnswerReader, renderer: Renderer, to: Printing): Promise<string | undefined> {
+  await to.write(renderer.head(await reader.head));
+  let verdict: Verdict;
+  try {
+    for await (const records of reader.chunks()) {
+      to.progress();
+      let text = '';
+      for (const record of records) text += renderer.record(record.json, record.rejected);
+      await to.write(text);
+      if (to.live) await to.flush();
+      to.progress();
+    }
+    verdict = await reader.verdict;
+  } catch (error) {
+    // Part of the answer is printed: it is brought to an orderly end, so that a document stays a document.
+    verdict = { outcome: 'aborted', produced: 0, rejected: 0, message: messageOf(error) };
+  }
+  await to.write(renderer.end(verdict));
+  return failure(verdict);
+}
+
+function complaint(error: unknown, hint: string | undefined): string {
+  const message = messageOf(error);
+  const unknown = error instanceof RpcError && error.code === 'unknown-command' && !message.includes('did you mean');
+  return unknown && hint !== undefined ? `${message}${hint}` : message;
+}
+
+/** Ends a call that makes no progress. */
+class Watchdog {
+  readonly #stop: AbortController;
+  readonly #ms: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(stop: AbortController, seconds: number) {
+    this.#stop = stop;
+    this.#ms = seconds * 1000;
+    this.progress();
+  }
+
+  progress(): void {
+    if (this.#ms <= 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#stop.abort(new RpcError('deadline', `no answer within ${this.#ms / 1000} s`));
+    }, this.#ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
