@@ -33,8 +33,10 @@ export class FreeParser {
           ? (block.children.at(-1) as FreeStatement)
           : { ...first, children: block.children as FreeStatement[] };
       this.#blocks(inner, path);
-      block.closing.push(...(inner.children === block.children ? [] : inner.closing));
-      block.trailing = inner.trailing || block.trailing;
+      if (inner.children === block.children) {
+        block.closing.push(...inner.closing);
+        block.trailing = inner.trailing || block.trailing;
+      }
     } else block.trailing = first.trailing || block.trailing;
   }
 
@@ -103,7 +105,8 @@ export class FreeParser {
         continue;
       }
       const blank = token.blank && (open.children?.length ?? 0) > 0;
-      const inactive = token.kind === 'word' && token.text === 'inactive:' && parser.lexer.peek().kind === 'word';
+      const inactive =
+        token.kind === 'word' && token.text === 'inactive:' && ['word', 'string'].includes(parser.lexer.peek().kind);
       const head: Head = { place: token, inactive, comments, blank };
       const statement = this.#statement(inactive ? parser.lexer.next().text : token.text, head);
       open.children?.push(statement);

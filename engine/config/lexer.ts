@@ -65,7 +65,8 @@ export class Lexer {
 
   next(): Token {
     const token = this.peek();
-    if (token.kind !== 'end') this.#peeked = undefined;
+    // The end stays, without its comments: they were handed out.
+    this.#peeked = token.kind === 'end' ? { ...token, comments: NONE } : undefined;
     return token;
   }
 
@@ -75,7 +76,7 @@ export class Lexer {
     while (this.#at < text.length) {
       const code = text.charCodeAt(this.#at);
       if (code === LF) {
-        if (this.#closes) return true;
+        if (this.#closes && !this.#opensNext()) return true;
         if (this.#fresh && !this.#ownComment) this.#blank = true;
         this.#at++;
         this.#line++;
@@ -91,6 +92,22 @@ export class Lexer {
       } else return false;
     }
     return this.#closes;
+  }
+
+  /** A `{` behind blanks and comments goes on with the statement: nothing else can begin with one. */
+  #opensNext(): boolean {
+    this.#closes = false;
+    for (let at = this.#at; at < this.#text.length; at++) {
+      const c = this.#text[at];
+      if (c === '{') return true;
+      if (c === '#') {
+        const end = this.#text.indexOf('\n', at);
+        if (end < 0) break;
+        at = end;
+      } else if (c !== ' ' && c !== '\t' && c !== '\r' && c !== '\n') break;
+    }
+    this.#closes = true;
+    return false;
   }
 
   #read(): Token {

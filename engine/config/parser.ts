@@ -110,8 +110,7 @@ export class Parser {
     }
   }
 
-  #statement(where: Where, head: Head): void {
-    const token = this.lexer.next();
+  #statement(where: Where, head: Head, token = this.lexer.next()): void {
     if (token.kind !== 'word') {
       this.unexpected(token, where.path, 'a keyword');
       this.recover(token);
@@ -164,17 +163,18 @@ export class Parser {
     }
   }
 
-  #leaf(where: Where, schema: LeafNode, head: Head, path: string): void {
+  /** `taken` is the value when it is read already. */
+  #leaf(where: Where, schema: LeafNode, head: Head, path: string, taken?: Token): void {
     let text = '';
     let place = head.place;
     if (schema.type.base !== 'empty') {
-      const token = this.lexer.peek();
+      const token = taken ?? this.lexer.peek();
       if (token.kind !== 'word' && token.kind !== 'string') {
         this.findings.fault(token, path, `${schema.name} needs a value, found ${describe(token)}`);
         this.recover();
         return;
       }
-      this.lexer.next();
+      if (taken === undefined) this.lexer.next();
       this.#keep(token, head);
       text = canonical(schema.type, token.text);
       place = token;
@@ -263,24 +263,19 @@ export class Parser {
       block.trailing = this.end(path, head) || block.trailing;
       return;
     }
-    if (token.kind === 'word' && childOf(schema, token.text) !== undefined) {
-      const block = this.#block(where.into, schema, head);
-      this.#statement(
-        { schema, into: block.children, path },
-        { ...head, comments: [], blank: false, inactive: false, place: token },
-      );
-      return;
-    }
     const leaf = extension(schema, 'word-leaf');
     const target = typeof leaf === 'string' ? childOf(schema, leaf) : undefined;
-    if (target?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
-      const block = this.#block(where.into, schema, head);
-      this.#leaf(
-        { schema, into: block.children, path },
-        target,
-        { ...head, comments: [], blank: false, inactive: false },
-        join(path, target.name),
-      );
+    const named = token.kind === 'word' && childOf(schema, token.text) !== undefined;
+    const takesWord = target?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string');
+    if (named || takesWord) {
+      const inner: Where = { schema, into: this.#block(where.into, schema, head).children, path };
+      const below: Head = { comments: [], blank: false, inactive: false, place: token };
+      this.lexer.next();
+      this.#keep(token, head);
+      // `add-path send;` is the word, `add-path send true;` the field of that name.
+      const alone = [';', '}', 'end'].includes(this.lexer.peek().kind);
+      if (takesWord && (!named || alone)) this.#leaf(inner, target, below, join(path, target.name), token);
+      else this.#statement(inner, below, token);
       return;
     }
     if (token.kind === 'word') this.#unknown({ schema, into: [], path }, token.text, token);
@@ -489,6 +484,7 @@ export class Parser {
 
   /** Comments inside a statement move in front of it. */
   #keep(token: Token, head: Head): void {
+    if (token === head.place) return;
     for (const comment of token.comments) head.comments.push(comment.text);
   }
 

@@ -43,12 +43,12 @@ class Printer {
 
   statements(statements: readonly ConfigStatement[], indent: string): void {
     for (let at = 0; at < statements.length; at++) {
-      const statement = statements[at]!;
+      const statement = at === 0 ? { ...statements[0]!, blank: false } : statements[at]!;
       if (isInline(statement)) {
         // Entries of an inline list that stand together share a block.
         let end = at + 1;
         while (end < statements.length && statements[end]!.kind === 'entry' && statements[end]!.name === statement.name) end++;
-        this.#inlineList(statements.slice(at, end) as EntryStatement[], indent);
+        this.#inlineList([statement, ...statements.slice(at + 1, end)] as EntryStatement[], indent);
         at = end - 1;
       } else this.#statement(statement, indent);
     }
@@ -142,6 +142,7 @@ function positional(entry: EntryStatement): string[] | undefined {
   for (const [index, child] of entry.children.entries()) {
     if (child.comments.length > 0 || child.trailing !== '' || child.inactive || fields[index]?.name !== child.name)
       return undefined;
+    if (child.kind === 'leaf-list' && child.members.some((member) => member.inactive)) return undefined;
     if (child.kind === 'leaf') words.push(quote(child.value));
     else if (child.kind === 'leaf-list' && index === entry.children.length - 1) words.push(...child.members.map(rawWord));
     else return undefined;

@@ -78,7 +78,11 @@ export function hasChildren(statement: ConfigStatement): statement is BlockState
 
 /** The tree without what an eye does not see in print: places, origins, schema. Two texts that mean the same compare equal. */
 export function shapeOf(tree: SyntaxTree | ConfigStatement): unknown {
-  const children = 'children' in tree ? tree.children?.map(shapeOf) : undefined;
+  // An empty line before the first statement of a block is none.
+  const children =
+    'children' in tree
+      ? tree.children?.map((child, index) => shapeOf(index === 0 ? { ...child, blank: false } : child))
+      : undefined;
   if (!('kind' in tree)) return { children, closing: tree.closing };
   const { name, inactive, comments, trailing, blank } = tree;
   const common = { kind: tree.kind, name, inactive, comments, trailing, blank };

@@ -760,6 +760,7 @@ export const SCHEMA_ROWS: readonly unknown[] = [
     kind: 'list',
     name: 'process',
     description: 'As process',
+    extensions: { change: 'live' },
     keys: ['name'],
     children: [200, 201, 202, 203, 207, 208, 209, 210],
   },

@@ -314,7 +314,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container attach {
       ze:change "live";
       description "Newer spelling of process";
-      list process { key "name"; description "As process"; uses process-binding; }
+      list process { key "name"; ze:change "live"; description "As process"; uses process-binding; }
     }
   }
 
