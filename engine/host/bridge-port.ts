@@ -21,6 +21,8 @@ const NOTE = { attach: 'attach', close: 'close', failed: 'failed' } as const;
 
 export class PortBridgeEnd implements BridgeEnd {
   readonly attached: Promise<PluginLink>;
+  /** Settles when the bridge is closed; `fault` is what the plugin's side said of its death. */
+  readonly ended: Promise<{ readonly fault: string }>;
   readonly #peer: PortPeer;
 
   constructor(port: MessagePort, calls: BridgeCalls) {
@@ -40,6 +42,7 @@ export class PortBridgeEnd implements BridgeEnd {
       peer,
       peer.closed.then(() => reason),
     );
+    this.ended = peer.closed.then(() => ({ fault: reason?.message ?? '' }));
     this.attached = new Promise((resolve, reject) => {
       attach = resolve;
       void peer.closed.then(() => reject(reason ?? closedError()));

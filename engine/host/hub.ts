@@ -82,6 +82,7 @@ export class Hub {
     const hosts = [settings.host];
     const first = await authority.leaf(hosts);
     const tls = createTlsServer({ key: first.key, cert: first.chain, minVersion: 'TLSv1.3', handshakeTimeout: AUTH_TIMEOUT_MS });
+    tls.setMaxListeners(UNAUTHENTICATED_LIMIT + 1);
     const net = createServer({ pauseOnConnect: true, noDelay: true });
     await new Promise<void>((resolve, reject) => {
       net.once('error', reject);
@@ -147,6 +148,14 @@ export class Hub {
       signal.addEventListener('abort', give, { once: true });
       this.#expected.set(name, entry);
     });
+  }
+
+  /** Closes one listener; connections that came by it live on. */
+  async unlisten(name: string): Promise<void> {
+    const index = this.#listeners.findIndex((listener) => listener.name === name);
+    const [listener] = index < 0 ? [] : this.#listeners.splice(index, 1);
+    listener?.net.close();
+    await Promise.resolve();
   }
 
   /** Closes the listeners and every connection that no plugin owns. Idempotent. */

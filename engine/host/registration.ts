@@ -31,6 +31,19 @@ export interface RegisteredFamily {
   readonly plugin: string;
 }
 
+export interface Terms {
+  /** The operator's `respawn` leaf. */
+  readonly respawn: boolean | undefined;
+  /** Is the plugin of this name up? */
+  available(dependency: string): boolean;
+}
+
+export interface Refusal {
+  readonly code: 'plugin-registration' | 'plugin-dependency' | 'plugin-respawn';
+  /** The error line's message. */
+  readonly message: string;
+}
+
 export class Registry {
   readonly #commands: CommandRegistry;
   readonly #entries = new Map<string, Entry>();
@@ -47,16 +60,15 @@ export class Registry {
     this.#commands = commands;
   }
 
-  /** Registers a Stage 1 declaration. Returns the error message of the refusal; nothing of it is left then. */
-  register(
-    plugin: string,
-    declaration: DeclareRegistrationInput,
-    available: (dependency: string) => boolean,
-  ): string | undefined {
+  /** Registers a Stage 1 declaration. A refusal leaves nothing of it. */
+  register(plugin: string, declaration: DeclareRegistrationInput, terms: Terms): Refusal | undefined {
     const fault = checkDeclaration(plugin, declaration);
-    if (fault !== undefined) return fault;
-    const missing = (declaration.dependencies ?? []).find((name) => name !== plugin && !available(name));
-    if (missing !== undefined) return missingDependency(plugin, missing);
+    if (fault !== undefined) return { code: 'plugin-registration', message: fault };
+    const policy = policyOf(declaration);
+    if (terms.respawn === true && policy !== 'restart')
+      return { code: 'plugin-respawn', message: respawnConflict(plugin, policy) };
+    const missing = (declaration.dependencies ?? []).find((name) => name !== plugin && !terms.available(name));
+    if (missing !== undefined) return { code: 'plugin-dependency', message: missingDependency(plugin, missing) };
     const entry: Entry = { declaration, capabilities: [], undo: [] };
     const refused =
       this.#takeCommands(plugin, declaration.commands ?? [], entry) ??
@@ -65,7 +77,7 @@ export class Registry {
       this.#takeFamilies(declaration.families ?? []);
     if (refused !== undefined) {
       undoAll(entry);
-      return refused;
+      return { code: 'plugin-registration', message: refused };
     }
     this.#entries.set(plugin, entry);
     return undefined;
@@ -241,6 +253,15 @@ export class Registry {
     for (const [name, other] of this.#customFamilies) if (other === number) return name;
     return undefined;
   }
+}
+
+export function policyOf(declaration: DeclareRegistrationInput): FailurePolicy {
+  const policy = declaration['failure-policy'];
+  return policy === 'restart' || policy === 'fatal' ? policy : 'ignore';
+}
+
+function respawnConflict(plugin: string, policy: FailurePolicy): string {
+  return `plugin "${plugin}" declares failure policy ${policy}, so respawn true is refused: it must not be started again`;
 }
 
 export function missingDependency(plugin: string, dependency: string): string {

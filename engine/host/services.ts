@@ -38,6 +38,8 @@ export interface EngineServices {
     input: Methods[M]['input'],
     signal: AbortSignal,
   ): AnswerSource | Promise<AnswerSource>;
+  /** A session of the plugin is over: what it holds by name in other rooms (installed routes, originations) is theirs to judge. */
+  released?(plugin: string): void;
 }
 
 /** The command tree, as far as plugins fill it. */

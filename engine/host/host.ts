@@ -1,0 +1,419 @@
+/**
+ * The plugins' lives: who runs where, in which order they start and stop, what happens when one fails. `engine/daemon.ts` makes
+ * one `PluginHost`, starts it with the configuration, and asks it for links and answers.
+ */
+import { AnswerReader } from '../../sdk/rpc/answer.ts';
+import { RpcError } from '../../sdk/rpc/errors.ts';
+import type { ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type { PluginCapability } from '../bgp/port.ts';
+import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { Door } from './door.ts';
+import { PluginFault, STAGES } from './fault.ts';
+import {
+  ChildLauncher,
+  type Launcher,
+  MainLauncher,
+  type Placement,
+  ReactorLauncher,
+  type StartInReactor,
+  ThreadLauncher,
+} from './launch.ts';
+import { type LifeContext, type LifeSpec, PluginLife, type PluginKind, type PluginState } from './life.ts';
+import { type PluginLink, refusedAnswer } from './link.ts';
+import { isModulePath, moduleUrlOf } from './load-plugin.ts';
+import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
+import { quote } from './quote.ts';
+import { type FailurePolicy, type RegisteredFamily, Registry } from './registration.ts';
+import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
+import type { StageEvent } from './stage-trace.ts';
+import { runPhase, type PhaseHooks } from './startup.ts';
+import type { RelayLevel } from './stderr-relay.ts';
+import { Supervisor } from './supervision.ts';
+import { Tier } from './tier.ts';
+
+export interface HostOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly report: ReportSink;
+  readonly services: EngineServices;
+  readonly commands: CommandRegistry;
+  readonly config: ConfigSource;
+  readonly events: EventStreams;
+  readonly builtins: readonly BuiltinPlugin[];
+  /** `undefined` = there is no reactor: its plugins run in the main thread. */
+  readonly startInReactor: StartInReactor | undefined;
+  /** Of built-ins that start by themselves; configured plugins bring their own. */
+  readonly stageTimeoutMs: number;
+  readonly deliveryTimeoutMs: number;
+  /** `undefined` = the hub's CA in memory. */
+  readonly stateDirectory: string | undefined;
+  /** Where `run` runs and `use` paths begin. */
+  readonly configFolder: string;
+  /** Folder of the daemon's own command, put before the children's PATH. */
+  readonly binFolder: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly relayLevel: RelayLevel;
+  /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */
+  readonly onFatal: (plugin: string, reason: string) => void;
+  readonly trace?: ((event: StageEvent) => void) | undefined;
+}
+
+/** Why the daemon must not start. All plugins are stopped then. */
+export interface StartRefusal {
+  readonly ok: false;
+  /** `respawn`: the operator's leaf against the declared policy · `fatal`: policy fatal · `config`: a built-in refused its configuration. */
+  readonly kind: 'respawn' | 'fatal' | 'config';
+  readonly plugin: string;
+  readonly reason: string;
+}
+export type StartOutcome = { readonly ok: true } | StartRefusal;
+
+/** A row of `plugin list`. */
+export interface PluginRow {
+  readonly name: string;
+  readonly kind: PluginKind;
+  readonly placement: Placement;
+  readonly state: PluginState;
+  /** `launch`, the stages by name, `running` */
+  readonly stage: string;
+  readonly policy: FailurePolicy | '';
+  readonly restarts: number;
+  readonly pid: number | undefined;
+  readonly commands: number;
+  readonly queueBatches: number;
+  readonly queueBytes: number;
+  readonly events: number;
+  readonly dropped: number;
+  /** ms since the epoch of the last change of state */
+  readonly since: number;
+  readonly lastError: string;
+}
+
+const HEAD_MS = 30_000;
+
+export class PluginHost {
+  readonly #options: HostOptions;
+  readonly #log: Log;
+  readonly #door: Door;
+  readonly #registry: Registry;
+  readonly #supervisor: Supervisor;
+  readonly #context: LifeContext;
+  readonly #hooks: PhaseHooks;
+  readonly #lives = new Map<string, PluginLife>();
+  #tiers = 0;
+  #phase: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
+  #refused: StartRefusal | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#registry = new Registry(options.commands);
+    this.#door = new Door({
+      clock: options.clock,
+      log: options.log,
+      report: options.report,
+      stateDirectory: options.stateDirectory,
+    });
+    this.#supervisor = new Supervisor({
+      clock: options.clock,
+      log: options.log,
+      report: options.report,
+      restart: (life) => this.#restart(life),
+      fatal: (plugin, reason) => this.#fatal(plugin, reason),
+    });
+    this.#context = {
+      clock: options.clock,
+      log: options.log,
+      registry: this.#registry,
+      services: options.services,
+      events: options.events,
+      config: options.config,
+      deliveryTimeoutMs: options.deliveryTimeoutMs,
+      trace: options.trace,
+      available: (dependency) => this.#available(dependency),
+      ended: (life, fault) => this.#supervisor.failed(life, fault),
+    };
+    this.#hooks = {
+      clock: options.clock,
+      up: (life) => this.#supervisor.up(life),
+      failed: (life, fault) => this.#failed(life, fault),
+      nextTier: () => ++this.#tiers,
+    };
+  }
+
+  /**
+   * Runs all phases of the startup. Resolves when every plugin runs or has failed, or when one of them forbids the daemon to
+   * start. Once.
+   */
+  async start(plugins: readonly PluginSettings[], hub: readonly HubServer[], needs: StartupNeeds): Promise<StartOutcome> {
+    if (this.#phase !== 'new') throw new Error('a host starts once');
+    this.#phase = 'starting';
+    await this.#door.serve(hub);
+    for (const phase of firstPhases(this.#options.builtins, plugins, needs.roots)) await this.#run(phase);
+    await this.#runLate(needs);
+    if (this.#refused !== undefined) {
+      const refused = this.#refused;
+      await this.stop('startup refused');
+      return refused;
+    }
+    if (this.#phase !== 'starting') return { ok: true };
+    this.#phase = 'running';
+    for (const life of this.#lives.values()) life.postStartup();
+    return { ok: true };
+  }
+
+  /**
+   * Follows a changed configuration: plugins that are gone stop, changed ones start anew, new ones start. The others are not
+   * touched. Resolves when each runs or has failed; a refusal stops what was started here, the daemon goes on.
+   */
+  async apply(plugins: readonly PluginSettings[], hub: readonly HubServer[], needs: StartupNeeds): Promise<StartOutcome> {
+    await this.#door.serve(hub);
+    const wanted = new Map(plugins.map((plugin) => [plugin.name, JSON.stringify(plugin)]));
+    const gone = this.#inStopOrder().filter(
+      (life) => this.#isConfigured(life) && wanted.get(life.name) !== JSON.stringify(life.spec.settings),
+    );
+    for (const life of gone) await this.#remove(life);
+    const before = new Set(this.#lives.values());
+    for (const phase of firstPhases(this.#options.builtins, plugins, needs.roots)) await this.#run(phase);
+    await this.#runLate(needs);
+    const started = [...this.#lives.values()].filter((life) => !before.has(life));
+    const refused = this.#refused;
+    this.#refused = undefined;
+    if (refused !== undefined) {
+      for (const life of started.reverse()) await this.#remove(life);
+      return refused;
+    }
+    for (const life of started) life.postStartup();
+    return { ok: true };
+  }
+
+  /** Bye to every plugin, those that started last first; resolves when nothing of them is left. Idempotent. */
+  stop(reason: string): Promise<void> {
+    this.#stopped ??= this.#stop(reason);
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop('shutdown');
+  }
+
+  list(): readonly PluginRow[] {
+    return [...this.#lives.values()].map((life) => {
+      const statistics = life.statistics();
+      const running = life.stream !== undefined;
+      return {
+        name: life.name,
+        kind: life.spec.kind,
+        placement: life.spec.launcher.placement,
+        state: life.state,
+        stage: STAGES[life.stage] ?? '',
+        policy: life.policy ?? '',
+        restarts: life.restarts,
+        pid: life.pid,
+        commands: this.#registry.of(life.name)?.commands?.length ?? 0,
+        queueBatches: running ? (statistics?.queueBatches ?? 0) : 0,
+        queueBytes: running ? (statistics?.queueBytes ?? 0) : 0,
+        events: statistics?.events ?? 0,
+        dropped: statistics?.dropped ?? 0,
+        since: life.since,
+        lastError: life.lastError,
+      };
+    });
+  }
+
+  /** The running plugin of this name. */
+  link(name: string): PluginLink | undefined {
+    return this.#lives.get(name)?.link;
+  }
+
+  kindOf(name: string): PluginKind | undefined {
+    return this.#lives.get(name)?.spec.kind;
+  }
+
+  /** Runs a plugin's command. The reader rejects when the plugin is not running, or says nothing for 30 s. */
+  execute(plugin: string, input: ExecuteCommandInput, signal: AbortSignal): AnswerReader {
+    const link = this.link(plugin);
+    if (link === undefined) return refusedAnswer(new RpcError('error', 'plugin process not running'));
+    const late = new AbortController();
+    const timer = this.#options.clock.after(HEAD_MS, () => late.abort(new DOMException('deadline exceeded', 'TimeoutError')));
+    const reader = link.execute(input, AbortSignal.any([signal, late.signal]));
+    const done = (): void => timer.cancel();
+    reader.head.then(done, done);
+    return reader;
+  }
+
+  /** Everything declared: for the codec (who decodes a family), config (who wants what), OPEN. */
+  get registry(): Registry {
+    return this.#registry;
+  }
+
+  /** Capabilities of all running plugins, for the reactor's settings. */
+  capabilities(): readonly PluginCapability[] {
+    return this.#registry.capabilities();
+  }
+
+  families(): readonly RegisteredFamily[] {
+    return this.#registry.decodedFamilies();
+  }
+
+  async #run(phase: Phase): Promise<void> {
+    if (this.#refused !== undefined || this.#phase === 'stopping') return;
+    const lives: PluginLife[] = [];
+    for (const settings of [...phase.builtins.map((builtin) => this.#defaults(builtin)), ...phase.plugins]) {
+      if (this.#lives.has(settings.name)) continue;
+      const life = new PluginLife(await this.#spec(settings), this.#context);
+      this.#lives.set(settings.name, life);
+      lives.push(life);
+    }
+    if (lives.length === 0) return;
+    this.#log.debug({ phase: phase.name, plugins: lives.map((life) => life.name) }, 'plugin phase begins');
+    await runPhase(lives, this.#hooks);
+  }
+
+  async #runLate(needs: StartupNeeds): Promise<void> {
+    const present = (builtin: string): boolean => [...this.#lives.values()].some((life) => life.spec.builtIn === builtin);
+    const all = this.#options.builtins;
+    const undecoded = needs.families.filter((family) => this.#registry.decoderOf(family) === undefined);
+    await this.#run(latePhase('families', all, undecoded, present));
+    await this.#run(latePhase('event-types', all, needs.receiveTypes, present));
+    await this.#run(latePhase('send-types', all, needs.sendTypes, present));
+  }
+
+  #defaults(builtin: BuiltinPlugin): PluginSettings {
+    return {
+      name: builtin.name,
+      run: '',
+      use: builtin.name,
+      encoder: 'json',
+      respawn: undefined,
+      timeoutMs: this.#options.stageTimeoutMs,
+      queue: { batches: 64, bytes: 4 << 20, onOverflow: undefined },
+      isolation: 'main',
+    };
+  }
+
+  async #spec(settings: PluginSettings): Promise<LifeSpec> {
+    const { clock } = this.#options;
+    if (settings.run !== '') {
+      return spec(settings, 'external', await this.#childLauncher(settings), undefined);
+    }
+    if (isModulePath(settings.use)) {
+      const url = moduleUrlOf(settings.use, this.#options.configFolder);
+      const launcher =
+        settings.isolation === 'thread'
+          ? new ThreadLauncher(settings.name, url, clock)
+          : new MainLauncher(settings.name, url, clock);
+      return spec(settings, 'in-process', launcher, undefined);
+    }
+    const builtin = this.#options.builtins.find((one) => one.name === settings.use);
+    if (builtin === undefined) return spec(settings, 'built-in', unknownBuiltin(settings.use), undefined);
+    const start = this.#options.startInReactor;
+    const launcher =
+      builtin.placement === 'reactor' && start !== undefined
+        ? new ReactorLauncher(settings.name, builtin.moduleUrl, start)
+        : new MainLauncher(settings.name, builtin.moduleUrl, clock);
+    return spec(settings, 'built-in', launcher, builtin);
+  }
+
+  async #childLauncher(settings: PluginSettings): Promise<Launcher> {
+    const { clock, log, configFolder, binFolder, environment, relayLevel } = this.#options;
+    const door = await this.#door.open();
+    return new ChildLauncher({
+      name: settings.name,
+      run: settings.run,
+      hub: door.hub,
+      listener: door.internal,
+      caPem: door.caPem,
+      tokens: this.#door.tokens,
+      folder: configFolder,
+      binFolder,
+      environment,
+      relayLevel,
+      clock,
+      log: log.child({ plugin: settings.name }),
+    });
+  }
+
+  /** Is it there because the operator named it? */
+  #isConfigured(life: PluginLife): boolean {
+    return life.spec.settings.use !== life.name;
+  }
+
+  #available(dependency: string): boolean {
+    for (const life of this.#lives.values()) {
+      if (life.state === 'running' && (life.name === dependency || life.spec.builtIn === dependency)) return true;
+    }
+    return false;
+  }
+
+  #failed(life: PluginLife, fault: PluginFault): void {
+    this.#supervisor.failed(life, fault);
+    if (fault.code === 'plugin-respawn') this.#refuse('respawn', life.name, fault.message);
+    else if (fault.code === 'plugin-config' && life.spec.fatalOnConfigError) this.#refuse('config', life.name, fault.message);
+  }
+
+  #fatal(plugin: string, reason: string): void {
+    if (this.#phase === 'starting') this.#refuse('fatal', plugin, reason);
+    else if (this.#phase === 'running') this.#options.onFatal(plugin, reason);
+  }
+
+  #refuse(kind: StartRefusal['kind'], plugin: string, reason: string): void {
+    this.#refused ??= { ok: false, kind, plugin, reason };
+  }
+
+  /** Five stages without neighbours to wait for. */
+  async #restart(life: PluginLife): Promise<void> {
+    await life.connect();
+    await life.handshake(new Tier([life.name], this.#options.clock));
+    life.open();
+    if (this.#phase === 'running') life.postStartup();
+  }
+
+  async #remove(life: PluginLife): Promise<void> {
+    this.#supervisor.forget(life);
+    await life.stop('removed');
+    this.#lives.delete(life.name);
+  }
+
+  /** Started last, stopped first; plugins of one tier stop side by side. */
+  #inStopOrder(): PluginLife[] {
+    return [...this.#lives.values()].sort((a, b) => b.tier - a.tier);
+  }
+
+  async #stop(reason: string): Promise<void> {
+    this.#phase = 'stopping';
+    this.#supervisor.stop();
+    const lives = this.#inStopOrder();
+    for (let from = 0; from < lives.length; ) {
+      const tier = lives[from]?.tier;
+      const to = lives.findIndex((life, index) => index > from && life.tier !== tier);
+      const group = lives.slice(from, to < 0 ? lives.length : to);
+      await Promise.all(group.map((life) => life.stop(reason)));
+      from += group.length;
+    }
+    await this.#door.close();
+    this.#phase = 'stopped';
+  }
+}
+
+function spec(settings: PluginSettings, kind: PluginKind, launcher: Launcher, builtin: BuiltinPlugin | undefined): LifeSpec {
+  return {
+    settings,
+    kind,
+    launcher,
+    builtIn: builtin?.name ?? '',
+    dependencies: builtin?.dependencies ?? [],
+    fatalOnConfigError: builtin?.fatalOnConfigError === true,
+  };
+}
+
+/** Fails when it is started, so that the operator reads of it where all failures are. */
+function unknownBuiltin(use: string): Launcher {
+  return {
+    placement: 'main',
+    launch: () => Promise.reject(new PluginFault('plugin-start', `no built-in plugin ${quote(use)}`, 0)),
+  };
+}

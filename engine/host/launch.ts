@@ -1,0 +1,274 @@
+/**
+ * Bringing a plugin to the point where it can speak: a byte stream for the five stages, and the bridge where there is one.
+ * Four placements: a child process over TLS, the main thread, the reactor's thread, a thread of its own.
+ */
+import type { Duplex } from 'node:stream';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { messageOf } from '../../sdk/rpc/errors.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { BridgeCalls, BridgeEnd } from './bridge-end.ts';
+import { PortBridgeEnd } from './bridge-port.ts';
+import { DirectBridge } from './direct-bridge.ts';
+import { PluginFault } from './fault.ts';
+import type { Hub, Listener } from './hub.ts';
+import { withDeadline } from './link.ts';
+import { loadPlugin } from './load-plugin.ts';
+import { pipe } from './pipe.ts';
+import { PortDuplex } from './port-duplex.ts';
+import { Child, childEnvironment, describeExit } from './spawn.ts';
+import type { RelayLevel } from './stderr-relay.ts';
+import type { ThreadStart } from './thread-main.ts';
+import type { Tokens } from './tokens.ts';
+
+export type Placement = 'process' | 'main' | 'reactor' | 'thread';
+
+/** From the spawn to the authenticated connection (plugin-wire §8). */
+export const CONNECT_BACK_MS = 30_000;
+/** A plugin that was told to go has this long before it is made to. */
+export const EXIT_GRACE_MS = 3000;
+
+export interface Launched {
+  readonly stream: Duplex;
+  readonly bridge: BridgeEnd | undefined;
+  readonly pid: number | undefined;
+  /** Settles when the process or the run is over; `fault` = '' after an orderly end. Never rejects. */
+  readonly ended: Promise<{ readonly fault: string }>;
+  /** Gives it `graceMs` to leave, then ends it. Resolves when nothing of it is left, or nothing more can be done. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface Launcher {
+  readonly placement: Placement;
+  /** Throws PluginFault (`plugin-start`, `plugin-connect`); nothing is left running then. */
+  launch(calls: BridgeCalls, signal: AbortSignal): Promise<Launched>;
+}
+
+export interface ChildLaunchOptions {
+  readonly name: string;
+  readonly run: string;
+  readonly hub: Hub;
+  readonly listener: Listener;
+  readonly caPem: string;
+  readonly tokens: Tokens;
+  readonly folder: string;
+  readonly binFolder: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly relayLevel: RelayLevel;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** An external plugin: a child that dials back. */
+export class ChildLauncher implements Launcher {
+  readonly placement = 'process';
+  readonly #options: ChildLaunchOptions;
+
+  constructor(options: ChildLaunchOptions) {
+    this.#options = options;
+  }
+
+  async launch(_calls: BridgeCalls, signal: AbortSignal): Promise<Launched> {
+    const { name, hub, listener, clock } = this.#options;
+    const leaf = await listener.leaf();
+    const child = new Child({
+      run: this.#options.run,
+      cwd: this.#options.folder,
+      env: childEnvironment(this.#options.environment, this.#options.binFolder, {
+        name,
+        host: dialHost(listener.host),
+        port: listener.port,
+        token: this.#options.tokens.of(name),
+        caPem: this.#options.caPem,
+        fingerprint: leaf.fingerprint,
+      }),
+      log: this.#options.log,
+      relayLevel: this.#options.relayLevel,
+      clock,
+    });
+    const exit = child.exited.then((how) => {
+      throw new PluginFault('plugin-start', `${describeExit(how)} before it connected`, 0);
+    });
+    exit.catch(() => undefined);
+    try {
+      const stream = await withDeadline(clock, CONNECT_BACK_MS, signal, (until) => Promise.race([hub.expect(name, until), exit]));
+      return {
+        stream,
+        bridge: undefined,
+        pid: child.pid,
+        ended: child.exited.then((how) => ({ fault: describeExit(how) })),
+        stop: async (graceMs) => {
+          await child.stop(graceMs);
+        },
+      };
+    } catch (error) {
+      await child.stop(0);
+      if (error instanceof PluginFault) throw error;
+      if (signal.aborted) throw new PluginFault('plugin-stopped', 'stopped before it connected', 0);
+      throw new PluginFault('plugin-connect', `no connection within ${CONNECT_BACK_MS / 1000} s`, 0, { cause: error });
+    }
+  }
+}
+
+/** A listener on every address is dialled on loopback. */
+function dialHost(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+}
+
+/** In the main thread: the pipe, then function calls. */
+export class MainLauncher implements Launcher {
+  readonly placement = 'main';
+  readonly #name: string;
+  readonly #moduleUrl: string;
+  readonly #clock: Clock;
+
+  constructor(name: string, moduleUrl: string, clock: Clock) {
+    this.#name = name;
+    this.#moduleUrl = moduleUrl;
+    this.#clock = clock;
+  }
+
+  async launch(calls: BridgeCalls): Promise<Launched> {
+    const definition = await loadPlugin(this.#moduleUrl).catch((error: unknown) => {
+      throw new PluginFault('plugin-start', messageOf(error), 0, { cause: error });
+    });
+    const [ours, theirs] = pipe();
+    const bridge = new DirectBridge(calls);
+    const stopping = new AbortController();
+    const ended = start(() => definition.run({ name: this.#name, conn: theirs, bridge, signal: stopping.signal }));
+    void ended.then(() => {
+      bridge.close();
+      theirs.destroy();
+    });
+    return {
+      stream: ours,
+      bridge,
+      pid: undefined,
+      ended,
+      stop: async (graceMs) => {
+        stopping.abort();
+        bridge.close();
+        await settledWithin(this.#clock, graceMs, ended);
+        ours.destroy();
+        theirs.destroy();
+      },
+    };
+  }
+}
+
+async function start(run: () => Promise<unknown>): Promise<{ readonly fault: string }> {
+  try {
+    await run();
+    return { fault: '' };
+  } catch (error) {
+    return { fault: messageOf(error) };
+  }
+}
+
+/** Resolves when `work` settles, or after `ms`. */
+export async function settledWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(ms, resolve);
+    const done = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    work.then(done, done);
+  });
+}
+
+export type StartInReactor = (name: string, moduleUrl: string, pipe: MessagePort, bridge: MessagePort) => void;
+
+/** In the reactor's thread: the pipe and the bridge are message ports. */
+export class ReactorLauncher implements Launcher {
+  readonly placement = 'reactor';
+  readonly #name: string;
+  readonly #moduleUrl: string;
+  readonly #start: StartInReactor;
+
+  constructor(name: string, moduleUrl: string, startInReactor: StartInReactor) {
+    this.#name = name;
+    this.#moduleUrl = moduleUrl;
+    this.#start = startInReactor;
+  }
+
+  launch(calls: BridgeCalls): Promise<Launched> {
+    const ends = portEnds(calls);
+    this.#start(this.#name, this.#moduleUrl, ends.theirPipe, ends.theirBridge);
+    return Promise.resolve({
+      stream: ends.stream,
+      bridge: ends.bridge,
+      pid: undefined,
+      ended: ends.bridge.ended,
+      stop: () => {
+        ends.bridge.close();
+        ends.stream.destroy();
+        return Promise.resolve();
+      },
+    });
+  }
+}
+
+/** In a thread of its own (`isolation thread`): what it does to its event loop is its own affair. */
+export class ThreadLauncher implements Launcher {
+  readonly placement = 'thread';
+  readonly #name: string;
+  readonly #moduleUrl: string;
+  readonly #clock: Clock;
+
+  constructor(name: string, moduleUrl: string, clock: Clock) {
+    this.#name = name;
+    this.#moduleUrl = moduleUrl;
+    this.#clock = clock;
+  }
+
+  launch(calls: BridgeCalls): Promise<Launched> {
+    const ends = portEnds(calls);
+    const data: ThreadStart = {
+      name: this.#name,
+      moduleUrl: this.#moduleUrl,
+      pipe: ends.theirPipe,
+      bridge: ends.theirBridge,
+    };
+    const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js', import.meta.url);
+    const worker = new Worker(entry, { workerData: data, transferList: [ends.theirPipe, ends.theirBridge] });
+    let fault = '';
+    worker.once('error', (error: unknown) => {
+      fault = messageOf(error);
+    });
+    const exited = new Promise<{ readonly fault: string }>((resolve) => {
+      worker.once('exit', (code) => {
+        ends.bridge.close();
+        ends.stream.destroy();
+        resolve({ fault: fault === '' && code !== 0 ? `thread ended with code ${code}` : fault });
+      });
+    });
+    return Promise.resolve({
+      stream: ends.stream,
+      bridge: ends.bridge,
+      pid: undefined,
+      ended: Promise.race([exited, ends.bridge.ended.then((how) => (how.fault === '' ? exited : how))]),
+      stop: async (graceMs) => {
+        ends.bridge.close();
+        ends.stream.destroy();
+        await settledWithin(this.#clock, graceMs, exited);
+        await worker.terminate();
+      },
+    });
+  }
+}
+
+function portEnds(calls: BridgeCalls): {
+  readonly stream: Duplex;
+  readonly bridge: PortBridgeEnd;
+  readonly theirPipe: MessagePort;
+  readonly theirBridge: MessagePort;
+} {
+  const [pipePorts, bridgePorts] = [new MessageChannel(), new MessageChannel()];
+  return {
+    stream: new PortDuplex(pipePorts.port1),
+    bridge: new PortBridgeEnd(bridgePorts.port1, calls),
+    theirPipe: pipePorts.port2,
+    theirBridge: bridgePorts.port2,
+  };
+}

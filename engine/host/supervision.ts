@@ -1,0 +1,160 @@
+/**
+ * What happens when a plugin fails (plugin-lifecycle §6): its declared failure policy and the operator's `respawn` decide, within
+ * bounds. Restarts wait longer each time, so that a plugin that dies at once does not keep the daemon busy.
+ */
+import type { Report } from '../bgp/port.ts';
+import type { Clock, Timer } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { PluginFault } from './fault.ts';
+import type { PluginLife } from './life.ts';
+import type { FailurePolicy } from './registration.ts';
+
+export const WINDOW_MS = 60_000;
+export const WINDOW_RESTARTS = 5;
+export const LIFE_RESTARTS = 20;
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 10_000;
+
+/** Counts the restarts of one plugin. */
+export class RestartBudget {
+  #recent: number[] = [];
+  #total = 0;
+
+  /** Takes one restart: how long to wait before it, or why there is none left. */
+  take(now: number): { readonly delayMs: number } | { readonly exhausted: string } {
+    this.#recent = this.#recent.filter((at) => now - at < WINDOW_MS);
+    if (this.#total >= LIFE_RESTARTS) return { exhausted: `${LIFE_RESTARTS} restarts in the daemon's life` };
+    if (this.#recent.length >= WINDOW_RESTARTS) return { exhausted: `${WINDOW_RESTARTS} restarts in ${WINDOW_MS / 1000} s` };
+    const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#recent.length);
+    this.#recent.push(now);
+    this.#total++;
+    return { delayMs };
+  }
+}
+
+export type Verdict = 'restart' | 'down' | 'fatal';
+
+/** The declared policy (`undefined` = it failed before it declared one) and the operator's leaf. */
+export function verdictFor(policy: FailurePolicy | undefined, respawn: boolean | undefined): Verdict {
+  switch (policy ?? 'ignore') {
+    case 'restart':
+      return respawn === false ? 'down' : 'restart';
+    case 'fatal':
+      return 'fatal';
+    case 'ignore':
+      return 'down';
+  }
+}
+
+export interface SupervisorOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly report: (report: Report) => void;
+  /** Starts the plugin again, by itself. Throws PluginFault. */
+  readonly restart: (life: PluginLife) => Promise<void>;
+  /** A plugin of policy `fatal` has failed. */
+  readonly fatal: (plugin: string, reason: string) => void;
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #budgets = new Map<PluginLife, RestartBudget>();
+  readonly #waiting = new Map<PluginLife, Timer>();
+  #stopping = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /** Restarts that wait for their time: what a leak test counts. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** A plugin's start or life has ended by a fault; everything of it is taken back. */
+  failed(life: PluginLife, fault: PluginFault): void {
+    if (this.#stopping || fault.code === 'plugin-stopped') {
+      life.become('stopped');
+      return;
+    }
+    const { name } = life;
+    this.#options.log.warn({ plugin: name, code: fault.code, reason: fault.message, policy: life.policy }, 'plugin failed');
+    this.#options.report({
+      severity: 'error',
+      code: fault.code,
+      source: 'host',
+      subject: name,
+      message: fault.message,
+      detail: { stage: fault.stage, policy: life.policy ?? 'unknown' },
+    });
+    switch (verdictFor(life.policy, life.spec.settings.respawn)) {
+      case 'restart':
+        this.#restart(life, fault);
+        return;
+      case 'down':
+        this.#down(life, 'failed', fault.message);
+        return;
+      case 'fatal':
+        this.#down(life, 'failed', fault.message);
+        this.#options.fatal(name, fault.message);
+    }
+  }
+
+  /** The plugin runs: it is no longer down. */
+  up(life: PluginLife): void {
+    this.#options.report({
+      severity: 'warning',
+      code: 'plugin-down',
+      source: 'host',
+      subject: life.name,
+      message: '',
+      clear: true,
+    });
+  }
+
+  /** The plugin leaves the configuration: nothing of it is remembered. */
+  forget(life: PluginLife): void {
+    this.#waiting.get(life)?.cancel();
+    this.#waiting.delete(life);
+    this.#budgets.delete(life);
+    this.up(life);
+  }
+
+  /** No restarts any more. */
+  stop(): void {
+    this.#stopping = true;
+    for (const timer of this.#waiting.values()) timer.cancel();
+    this.#waiting.clear();
+  }
+
+  #restart(life: PluginLife, fault: PluginFault): void {
+    let budget = this.#budgets.get(life);
+    if (budget === undefined) this.#budgets.set(life, (budget = new RestartBudget()));
+    const taken = budget.take(this.#options.clock.now());
+    if ('exhausted' in taken) {
+      this.#down(life, 'disabled', `disabled after ${taken.exhausted}, last: ${fault.message}`);
+      return;
+    }
+    life.restarts++;
+    life.become('restarting');
+    const timer = this.#options.clock.after(taken.delayMs, () => {
+      this.#waiting.delete(life);
+      void this.#again(life);
+    });
+    this.#waiting.set(life, timer);
+  }
+
+  async #again(life: PluginLife): Promise<void> {
+    try {
+      await this.#options.restart(life);
+      this.up(life);
+    } catch (error) {
+      this.failed(life, error as PluginFault);
+    }
+  }
+
+  #down(life: PluginLife, state: 'failed' | 'disabled', message: string): void {
+    life.become(state);
+    this.#options.report({ severity: 'warning', code: 'plugin-down', source: 'host', subject: life.name, message });
+  }
+}
