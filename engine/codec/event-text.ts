@@ -36,7 +36,7 @@ export class EventLines {
       case 'refresh':
         return `${message} family ${refreshFamily(row)}\n`;
       case 'state':
-        return `${from} state ${row.state}${row.state === 'down' && row.reason !== '' ? ` reason ${printable(row.reason)}` : ''}\n`;
+        return `${from} state ${row.state}${row.state === 'down' && row.reason !== '' ? ` reason ${lineText(row.reason)}` : ''}\n`;
       case 'eor':
         return `${from} eor ${familyName(row.family)}\n`;
       case 'congested':
@@ -153,6 +153,11 @@ export function nextHopText(bytes: Uint8Array, at: number, usableAt: number, len
   if (length === 12) return formatAddress(bytes, at + 8, 4);
   if (length === 24 || length === 48) return formatAddress(bytes, at + 8, 16);
   return formatAddress(bytes, usableAt, length === 32 ? 16 : length);
+}
+
+/** Text of a stranger as part of a line; a lone surrogate has no bytes of its own. */
+function lineText(text: string): string {
+  return printable(text).replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 function openWords(row: EventRow): string {
