@@ -13,3 +13,4 @@ export type { FamilyOptions } from './family-routes.ts';
 export { ReceivedBlock } from './received-block.ts';
 export { RouteStore } from './route-store.ts';
 export type { RouteStoreOptions } from './route-store.ts';
+export { findPeer, selectPeers } from './peer-selector.ts';
