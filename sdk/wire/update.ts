@@ -216,6 +216,7 @@ export class UpdateView {
     this.reachCount = 0;
     this.unreachCount = 0;
     this.block.begin(bytes, view);
+    this.blockHash = 0;
     this.blockFacts = 0;
     this.endOfRib = NO_FAMILY;
     this.outcome = OK;

@@ -151,7 +151,7 @@ function parseNamed(parts: readonly string[]): Uint8Array | undefined {
     case 'rate-limit': {
       const asn = parts.length === 3 ? decimal(first, 0xffff) : 0;
       const rate = Number(parts.length === 3 ? second : first);
-      if (parts.length > 3 || asn < 0 || !/^[\d.e+]+$/.test(parts.at(-1) ?? '') || !Number.isFinite(rate)) return undefined;
+      if (parts.length > 3 || asn < 0 || !/^\d[\d.e+-]*$/.test(parts.at(-1) ?? '') || !Number.isFinite(rate)) return undefined;
       view.setUint16(0, RATE_LIMIT);
       view.setUint16(2, asn);
       view.setFloat32(4, rate);
