@@ -209,14 +209,20 @@ export class Plugin extends PluginHandlers {
     }
     const mux = new Mux(connection, { held: true, trace: this.#options.trace });
     this.#mux = mux;
+    // Events wait until onStarted is through, even those that come right behind the last stage's ok.
+    let openEvents = (): void => undefined;
+    this.callbacks.holdEvents(
+      new Promise((resolve) => {
+        openEvents = resolve;
+      }),
+    );
     const started = await Promise.race([this.#start(mux, registration), stopped.then(() => false)]);
     if (!started) return;
     // The goodbye's own answer leaves first.
     const goodbye = this.callbacks.goodbye.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
     const over = Promise.race([stopped, goodbye, this.#bridge === undefined ? mux.closed : stopped]);
-    const afterStart = Promise.resolve(this.callbacks.handlers.started?.());
-    this.callbacks.holdEvents(afterStart);
-    await Promise.race([afterStart, over]);
+    await Promise.race([Promise.resolve(this.callbacks.handlers.started?.()), over]);
+    openEvents();
     await over;
   }
 
