@@ -50,6 +50,11 @@ export class Findings {
     if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
   }
 
+  /** No more faults are kept: what costs time to say of one can be left out. */
+  get full(): boolean {
+    return this.faults.length >= MAXIMUM_FAULTS;
+  }
+
   get failed(): boolean {
     return this.faults.length > 0;
   }

@@ -1,6 +1,6 @@
 // Statements whose schema is unknown: words, then `;` or a block. Walked with a stack, so that depth costs no call.
 import type { ContainerNode } from '../../yang/compile/schema.ts';
-import type { BlockStatement, ConfigStatement, FreeStatement } from './syntax-tree.ts';
+import { append, type BlockStatement, type ConfigStatement, type FreeStatement } from './syntax-tree.ts';
 import { type Head, join, type Parser } from './parser.ts';
 
 /** Deepest nesting of freeform blocks. */
@@ -34,7 +34,7 @@ export class FreeParser {
           : { ...first, children: block.children as FreeStatement[] };
       this.#blocks(inner, path);
       if (inner.children === block.children) {
-        block.closing.push(...inner.closing);
+        append(block.closing, inner.closing);
         block.trailing = inner.trailing || block.trailing;
       }
     } else block.trailing = first.trailing || block.trailing;
@@ -89,7 +89,7 @@ export class FreeParser {
       const token = parser.lexer.next();
       const comments = token.comments.map((comment) => comment.text);
       if (token.kind === '}' || token.kind === 'end') {
-        open.closing.push(...comments);
+        append(open.closing, comments);
         if (token.kind === 'end') {
           parser.findings.fault(open.place, path, `${open.name} is not closed: a "}" is missing`);
           return;

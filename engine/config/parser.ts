@@ -14,7 +14,15 @@ import {
 import { clamp, type Findings, type Place } from './fault.ts';
 import { FreeParser } from './free-parser.ts';
 import { LexFault, Lexer, type Token } from './lexer.ts';
-import type { BlockStatement, ConfigStatement, EntryStatement, LeafListStatement, Member, SyntaxTree } from './syntax-tree.ts';
+import {
+  append,
+  type BlockStatement,
+  type ConfigStatement,
+  type EntryStatement,
+  type LeafListStatement,
+  type Member,
+  type SyntaxTree,
+} from './syntax-tree.ts';
 import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
 import type { Validators } from './validators.ts';
 
@@ -67,7 +75,7 @@ export class Parser {
   readonly #validators: Validators;
   readonly #free: FreeParser;
   /** For each list of statements, where a name or list entry stands: duplicates and repeated blocks are found in one step. */
-  readonly #index = new WeakMap<ConfigStatement[], Map<string, ConfigStatement>>();
+  readonly #index = new WeakMap<ConfigStatement[], Map<string, number>>();
 
   constructor(text: string, origin: string, validators: Validators, findings: Findings) {
     this.lexer = new Lexer(text);
@@ -82,7 +90,10 @@ export class Parser {
     while (true) {
       this.#statements(where, (head) => this.#statement(where, head));
       const token = this.lexer.next();
-      tree.closing.push(...token.comments.map((comment) => comment.text));
+      append(
+        tree.closing,
+        token.comments.map((comment) => comment.text),
+      );
       if (token.kind === 'end') return;
       this.findings.fault(token, '', 'a "}" closes nothing');
     }
@@ -133,10 +144,12 @@ export class Parser {
   }
 
   #unknown(where: Where, name: string, place: Place): void {
-    const hint = didYouMean(
-      name,
-      where.schema.children.map((child) => child.name),
-    );
+    if (this.findings.full) {
+      this.findings.fault(place, '', '');
+      return;
+    }
+    const names = where.schema.children.map((child) => child.name);
+    const hint = didYouMean(name, names);
     const top = where.schema.name === '';
     const message = top ? `unknown top-level keyword: ${clamp(name)}` : `unknown field in ${where.schema.name}: ${clamp(name)}`;
     this.findings.fault(place, join(where.path, name), message, { hint });
@@ -187,7 +200,7 @@ export class Parser {
         path,
         `${schema.name} is stated again (first on line ${before.place.line}); the last one counts`,
       );
-      where.into.splice(where.into.indexOf(before), 1);
+      append(head.comments, before.comments);
     }
     const statement = { kind: 'leaf' as const, ...this.#written(schema.name, head), place, schema, value: text };
     this.#add(where.into, statement, schema.name);
@@ -207,8 +220,8 @@ export class Parser {
     const members = this.#members(schema, head, path, false);
     const before = this.#lookup(where.into, schema.name, head.inactive);
     if (before?.kind === 'leaf-list') {
-      before.members.push(...members);
-      before.comments.push(...head.comments);
+      append(before.members, members);
+      append(before.comments, head.comments);
       const trailing = this.end(path, head);
       if (trailing !== '') before.comments.push(trailing);
       return;
@@ -287,7 +300,7 @@ export class Parser {
   #block(into: ConfigStatement[], schema: ContainerNode, head: Head): BlockStatement {
     const before = this.#lookup(into, schema.name, head.inactive);
     if (before?.kind === 'container') {
-      before.comments.push(...head.comments);
+      append(before.comments, head.comments);
       return before;
     }
     const block: BlockStatement = { kind: 'container', ...this.#written(schema.name, head), schema, children: [], closing: [] };
@@ -300,7 +313,10 @@ export class Parser {
     this.#keep(this.lexer.next(), head);
     this.#statements(where, one ?? ((inner) => this.#statement(where, inner)));
     const token = this.lexer.next();
-    owner.closing.push(...token.comments.map((comment) => comment.text));
+    append(
+      owner.closing,
+      token.comments.map((comment) => comment.text),
+    );
     if (token.kind === 'end') {
       this.findings.fault(head.place, where.path, `${where.schema.name} is not closed: a "}" is missing`);
       return;
@@ -322,7 +338,7 @@ export class Parser {
           this.#entry(where, schema, { ...inner, comments, blank, inactive: inner.inactive || head.inactive }, path);
         });
         const last = where.into.at(-1);
-        if (last !== undefined) last.comments.push(...owner.closing, ...(owner.trailing === '' ? [] : [owner.trailing]));
+        if (last !== undefined) append(last.comments, [...owner.closing, ...(owner.trailing === '' ? [] : [owner.trailing])]);
         return;
       }
       const entry = this.#newEntry(where.into, schema, ['default'], head, true, path);
@@ -456,7 +472,8 @@ export class Parser {
   }
 
   #lookup(into: ConfigStatement[], id: string, inactive: boolean): ConfigStatement | undefined {
-    return this.#index.get(into)?.get(inactive ? `${id}\0inactive` : id);
+    const at = this.#index.get(into)?.get(inactive ? `${id}\0inactive` : id);
+    return at === undefined ? undefined : into[at];
   }
 
   #add(into: ConfigStatement[], statement: ConfigStatement, id: string): void {
@@ -465,8 +482,10 @@ export class Parser {
       index = new Map();
       this.#index.set(into, index);
     }
-    index.set(statement.inactive ? `${id}\0inactive` : id, statement);
-    into.push(statement);
+    const key = statement.inactive ? `${id}\0inactive` : id;
+    const before = statement.kind === 'leaf' ? index.get(key) : undefined;
+    if (before !== undefined) into[before] = statement;
+    else index.set(key, into.push(statement) - 1);
   }
 
   #written(name: string, head: Head): Omit<LeafListStatement, 'kind' | 'schema' | 'members'> {

@@ -1,7 +1,15 @@
 // Syntax tree to hierarchical text: four blanks a level, comments kept, values quoted where they must be. What is printed
 // reads back as the same tree.
 import { extension, type LeafNode } from '../../yang/compile/schema.ts';
-import type { ConfigStatement, EntryStatement, FreeStatement, LeafListStatement, Member, SyntaxTree } from './syntax-tree.ts';
+import {
+  append,
+  type ConfigStatement,
+  type EntryStatement,
+  type FreeStatement,
+  type LeafListStatement,
+  type Member,
+  type SyntaxTree,
+} from './syntax-tree.ts';
 
 const INDENT = '    ';
 const MASK = '********';
@@ -144,7 +152,7 @@ function positional(entry: EntryStatement): string[] | undefined {
       return undefined;
     if (child.kind === 'leaf-list' && child.members.some((member) => member.inactive)) return undefined;
     if (child.kind === 'leaf') words.push(quote(child.value));
-    else if (child.kind === 'leaf-list' && index === entry.children.length - 1) words.push(...child.members.map(rawWord));
+    else if (child.kind === 'leaf-list' && index === entry.children.length - 1) append(words, child.members.map(rawWord));
     else return undefined;
   }
   return words;

@@ -15,13 +15,14 @@ import {
 import type { StaticUpdate } from '../bgp/port.ts';
 import type { Reader } from './effective.ts';
 import { clamp, type Findings } from './fault.ts';
+import { append } from './syntax-tree.ts';
 
 /** Most prefixes one `split` may make. */
 export const MAXIMUM_SPLIT = 65_536;
 
 /** Attributes in the order of the route language, single values and lists. */
-const SINGLE = ['origin', 'next-hop', 'med', 'local-preference'];
-const LISTS = ['as-path', 'community', 'large-community', 'extended-community'];
+const SINGLE = ['origin', 'next-hop', 'med', 'local-preference', 'aggregator', 'originator-id'];
+const LISTS = ['as-path', 'community', 'large-community', 'extended-community', 'cluster-list'];
 const QUALIFIERS = ['rd', 'label', 'path-information'];
 const OPERATIONS = ['add', 'del', 'eor'];
 
@@ -39,23 +40,39 @@ export function routeUpdates(blocks: readonly Reader[], context: RouteContext, f
     const sections = block.entries('nlri').flatMap((line) => section(block, line, context, findings));
     if (sections.length === 0) continue;
     if (block.has('watchdog') && block.flag('watchdog/withdraw')) continue;
-    out.push({ command: ['update text', ...attributes(block), ...sections].join(' ') });
+    const fault = (leaf: string, message: string): void =>
+      findings.fault(block.place(leaf), `${context.path}/update/${block.key}/${leaf}`, message);
+    out.push({ command: ['update text', ...attributes(block, fault), ...sections].join(' ') });
   }
   return out;
 }
 
-function attributes(block: Reader): string[] {
+function attributes(block: Reader, fault: (leaf: string, message: string) => void): string[] {
   const out: string[] = [];
   for (const name of [...SINGLE, ...QUALIFIERS]) {
     const value = block.text(`attribute/${name}`);
     if (value !== '') out.push(`${name} ${value}`);
   }
   for (const name of LISTS) {
-    const values = block.list(`attribute/${name}`);
+    const values = joined(block.list(`attribute/${name}`));
     if (values.length > 0) out.push(`${name} [ ${values.join(' ')} ]`);
   }
   const labels = block.list('attribute/labels');
   if (labels.length > 0) out.push(`label [ ${labels.join(' ')} ]`);
+  if (block.flag('attribute/atomic-aggregate')) out.push('atomic-aggregate');
+  const generic = block.list('attribute/attribute');
+  if (generic.length % 3 !== 0) fault('attribute/attribute', 'attribute takes [ code flags value ]');
+  else for (let at = 0; at < generic.length; at += 3) out.push(`attribute [ ${generic.slice(at, at + 3).join(' ')} ]`);
+  return out;
+}
+
+/** `mark 5` and `action sample` are one community each. */
+function joined(values: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let at = 0; at < values.length; at++) {
+    const pair = (values[at] === 'mark' || values[at] === 'action') && at + 1 < values.length;
+    out.push(pair ? `${values[at]!}:${values[++at]!}` : values[at]!);
+  }
   return out;
 }
 
@@ -78,7 +95,6 @@ function section(block: Reader, line: Reader, context: RouteContext, findings: F
   const labelled = [...qualifiers, ...words].includes('label') || block.has('attribute/label') || block.has('attribute/labels');
   if ((safi === SAFI_MPLS_VPN || safi === SAFI_MPLS_LABEL) && !labelled) return fault(`${name}: a route needs a label`);
   const nextHop = block.text('attribute/next-hop');
-  if (nextHop === '' && words.includes('add') && maxPrefixBits(afiOf(family)) > 0) return fault(`${name}: next-hop is missing`);
   if (nextHop !== '' && nextHop !== 'self') {
     const afi = parseIpv4(nextHop) >= 0 ? AFI_IPV4 : 2;
     if (isPrefixFamily(family) && afi !== afiOf(family) && !context.extendedNextHop(family, afi)) {
@@ -115,7 +131,7 @@ function prefixes(
     const parts =
       split === '' ? [formatPrefix(target.bytes, 0, target.lengthBits, target.addressLength)] : components(target, split, fault);
     if (parts === undefined) return undefined;
-    out.push(...parts);
+    append(out, parts);
   }
   if (count === 0) {
     fault('no prefix after the operation keyword');

@@ -108,3 +108,8 @@ export function emptyTree(schema: ContainerNode, origin: string): SyntaxTree {
 export function written(name: string, origin: string): Omit<Written, 'trailing'> & { trailing: string } {
   return { name, place: NOWHERE, origin, inactive: false, comments: [], trailing: '', blank: false };
 }
+
+/** Adds many at once; a spread would run out of arguments. */
+export function append<T>(to: T[], items: Iterable<T>): void {
+  for (const item of items) to.push(item);
+}

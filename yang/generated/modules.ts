@@ -207,19 +207,19 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         leaf next-hop { ze:validate "ipv4-address|ipv6-address|literal-self"; type string; }
         leaf med { type uint32; }
         leaf local-preference { type uint32; }
-        leaf-list as-path { type uint32; }
+        leaf-list as-path { type zt:asn; }
         leaf-list community { type zt:community; }
         leaf-list large-community { type zt:large-community; }
         leaf-list extended-community { type zt:extended-community; }
-        leaf aggregator { ze:validate "aggregator"; type string; ze:not-built "warn"; }
-        leaf atomic-aggregate { type boolean; ze:not-built "warn"; }
-        leaf originator-id { type zt:ipv4-address; ze:not-built "warn"; }
-        leaf-list cluster-list { type zt:ipv4-address; ze:not-built "warn"; }
+        leaf aggregator { ze:validate "aggregator"; type string; }
+        leaf atomic-aggregate { type boolean; }
+        leaf originator-id { type zt:ipv4-address; }
+        leaf-list cluster-list { type zt:ipv4-address; }
         leaf label { type uint32 { range "0..1048575"; } }
         leaf-list labels { type uint32 { range "0..1048575"; } }
         leaf rd { type zt:route-distinguisher; }
         leaf path-information { ze:validate "path-information"; type string; }
-        leaf-list attribute { type string; ze:not-built "warn"; description "Any attribute: code, flags, hexadecimal value"; }
+        leaf-list attribute { type string; description "Any attribute: code, flags, hexadecimal value"; }
         leaf-list bgp-prefix-sid { type string; ze:not-built "warn"; }
         leaf-list bgp-prefix-sid-srv6 { type string; ze:not-built "warn"; }
         leaf split { type string { pattern '/?[0-9]{1,3}'; } description "Announce the prefix as its components of this length"; }

@@ -190,11 +190,12 @@ const rows: readonly Row[] = [
   ],
   ['a VPN route without label', bgp(peer({ rest: route('ipv4/mpls-vpn rd 65000:1 add 10.0.0.0/8;') })), 1, 'needs a label'],
   ['a VPN route with label', bgp(peer({ rest: route('ipv4/mpls-vpn rd 65000:1 label 100 add 10.0.0.0/8;') })), 0, 'valid'],
+  ['a route without next hop means self', bgp(peer({ rest: route('ipv4/unicast add 10.0.0.0/8;', 'origin igp;') })), 0, 'valid'],
   [
-    'a route without next hop',
-    bgp(peer({ rest: route('ipv4/unicast add 10.0.0.0/8;', 'origin igp;') })),
+    'half an attribute',
+    bgp(peer({ rest: route('ipv4/unicast add 10.0.0.0/8;', 'attribute [ 25 0xc0 ];') })),
     1,
-    'next-hop is missing',
+    'attribute takes [ code flags value ]',
   ],
   ['a bad prefix', bgp(peer({ rest: route('ipv4/unicast add 10.0.0.0/33;') })), 1, '10.0.0.0/33'],
   [

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { CodecRegistry } from '../../../engine/codec/registry.ts';
+import { RouteCommands } from '../../../engine/codec/route-command.ts';
 import { diffConfigs, loadConfig, type LoadOptions, type RunningConfig } from '../../../engine/config/index.ts';
 
 function load(text: string, options: Partial<LoadOptions> = {}): RunningConfig {
@@ -192,6 +194,11 @@ const commands: readonly (readonly [attribute: string, nlri: string, command: st
     'update text next-hop self nlri ipv4/unicast add 10.0.0.0/10 10.64.0.0/10 10.128.0.0/10 10.192.0.0/10',
   ],
   [
+    'aggregator 65000:1.2.3.4; atomic-aggregate true; originator-id 1.1.1.1; cluster-list [ 2.2.2.2 ]; extended-community [ mark 5 target:1:2 ]; attribute [ 25 0xc0 0x01 ];',
+    'ipv4/unicast add 10.0.0.0/8;',
+    'update text aggregator 65000:1.2.3.4 originator-id 1.1.1.1 extended-community [ mark:5 target:1:2 ] cluster-list [ 2.2.2.2 ] atomic-aggregate attribute [ 25 0xc0 0x01 ] nlri ipv4/unicast add 10.0.0.0/8',
+  ],
+  [
     'next-hop self; path-information 7;',
     'ipv4/unicast add 10.0.0.0/8;',
     'update text next-hop self path-information 7 nlri ipv4/unicast add 10.0.0.0/8',
@@ -208,6 +215,11 @@ for (const [attribute, nlri, command] of commands) {
     assert.deepEqual(load(route(attribute, nlri)).reactor.peers[0]?.updates, [{ command }]);
   });
 }
+
+test('every command a block makes is one the codec reads', () => {
+  const codec = new RouteCommands(new CodecRegistry());
+  for (const [, , command] of commands) assert.deepEqual([command, codec.parse(command).ok], [command, true]);
+});
 
 test('a pool holds its routes back unless it says otherwise', () => {
   const held = (word: string): number =>
