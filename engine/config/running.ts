@@ -17,7 +17,7 @@ export interface DaemonEnvironment {
   /** '' = none. */
   readonly pidFile: string;
   readonly readyFile: string;
-  /** '' = the default place, see `controlSocketPath`. */
+  /** '' = the default place, see engine/core/control-socket. */
   readonly controlSocket: string;
   readonly stateDir: string;
   readonly reactorThread: boolean;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { emitCommands } from './emit-commands.ts';
 import { emitConfig, emitModules } from './emit-config.ts';
 import { emitMethods } from './emit-methods.ts';
+import { emitShapes } from './emit-shapes.ts';
 import { SchemaTree } from './tree.ts';
 
 const YANG = join(import.meta.dirname, '..');
@@ -32,6 +33,7 @@ export function generatedFiles(): Record<string, string> {
   const config = configModules(modules);
   const texts = {
     'methods.ts': emitMethods(protocol.rpcs),
+    'shapes.ts': emitShapes(protocol.rpcs),
     'commands.ts': emitCommands(commands.root),
     'config.ts': emitConfig(SchemaTree.compile(config).root),
     'modules.ts': emitModules(config),

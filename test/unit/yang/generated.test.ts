@@ -4,6 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generatedFiles } from '../../../yang/compile/outputs.ts';
+import { makeValidators } from '../../../engine/config/validators.ts';
+import { linkSchema } from '../../../yang/compile/link.ts';
+import { extension, isParent, type SchemaNode, type TypeSpec } from '../../../yang/compile/schema.ts';
+import { SCHEMA_ROWS } from '../../../yang/generated/config.ts';
+import { INPUT_SHAPES, OUTPUT_SHAPES } from '../../../yang/generated/shapes.ts';
 import { CALLBACK_METHODS, ENGINE_METHODS, RECORD_METHODS } from '../../../yang/generated/methods.ts';
 
 const folder = join(import.meta.dirname, '../../../yang/generated');
@@ -42,4 +47,34 @@ test('every method of the protocol has an rpc statement', () => {
     'ze-plugin-engine:dispatch-command',
     'ze-plugin-engine:dispatch-command-args',
   ]);
+});
+
+test('shapes name every method and keep the wire names', () => {
+  const methods = [...ENGINE_METHODS, ...CALLBACK_METHODS].sort();
+  assert.deepEqual(Object.keys(INPUT_SHAPES).sort(), methods);
+  assert.deepEqual(Object.keys(OUTPUT_SHAPES).sort(), methods);
+  assert.deepEqual(INPUT_SHAPES['ze-plugin-engine:batch-validate'], {
+    decisions: [{ Accept: 'flag', PeerAddr: 'text', Family: 'text', Prefix: 'text', PathID: 'number', ValState: 'number' }],
+  });
+  assert.deepEqual(INPUT_SHAPES['ze-plugin-engine:ready'].transport, 'text?');
+});
+
+test('every validator the configuration names exists', () => {
+  const wanted = new Set<string>();
+  const ofType = (type: TypeSpec): void => {
+    for (const name of type.validate?.split('|') ?? []) wanted.add(name);
+    if (type.base === 'union') type.members.forEach(ofType);
+  };
+  const walk = (node: SchemaNode): void => {
+    const own = extension(node, 'validate');
+    if (typeof own === 'string') for (const name of own.split('|')) wanted.add(name);
+    if ('type' in node) ofType(node.type);
+    if (isParent(node)) node.children.forEach(walk);
+  };
+  walk(linkSchema(SCHEMA_ROWS));
+  assert.deepEqual(
+    [...wanted].filter((name) => !makeValidators().has(name)),
+    [],
+  );
+  assert.ok(wanted.size > 10);
 });
