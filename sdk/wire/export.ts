@@ -37,6 +37,8 @@ import { writeU32 } from './nlri/prefix.ts';
 export const KEEP = -1;
 /** The attribute is left out. */
 export const STRIP = -2;
+/** For LOCAL_PREF: as it came, DEFAULT_LOCAL_PREF when it did not come. */
+export const KEEP_OR_DEFAULT = -3;
 /** LOCAL_PREF towards an internal peer that would otherwise get none (RFC 4271 §5.1.5). */
 export const DEFAULT_LOCAL_PREF = 100;
 
@@ -56,7 +58,7 @@ export interface ExportRule {
   readonly nextHop: number;
   /** KEEP, STRIP, or the value. */
   readonly med: number;
-  /** KEEP (an internal destination gets DEFAULT_LOCAL_PREF when there is none), STRIP, or the value. */
+  /** KEEP, KEEP_OR_DEFAULT, STRIP, or the value. */
   readonly localPref: number;
   /** ORIGINATOR_ID and CLUSTER_LIST go out at all. */
   readonly reflection: boolean;
@@ -73,7 +75,7 @@ export interface ExportRule {
 
 /**
  * The rule for a destination with everything else at its default: external destinations lose MED, LOCAL_PREF, ORIGINATOR_ID and
- * CLUSTER_LIST; internal ones keep them.
+ * CLUSTER_LIST; internal ones keep them and get a LOCAL_PREF when there is none.
  */
 export function exportRule(ebgp: boolean, more: Partial<ExportRule> = {}): ExportRule {
   return {
@@ -85,7 +87,7 @@ export function exportRule(ebgp: boolean, more: Partial<ExportRule> = {}): Expor
     replaceBy: 0,
     nextHop: KEEP,
     med: ebgp ? STRIP : KEEP,
-    localPref: ebgp ? STRIP : KEEP,
+    localPref: ebgp ? STRIP : KEEP_OR_DEFAULT,
     reflection: !ebgp,
     originatorId: 0,
     clusterId: 0,
@@ -156,9 +158,9 @@ export class AttributeRewriter {
     this.#copy(ORIGIN);
     if (rule.sourceAsn4 && rule.asn4 && rule.replaceAs === 0) this.#prependPath();
     else this.#rebuildPath();
-    this.#number(NEXT_HOP, TRANSITIVE, rule.nextHop, false);
-    this.#number(MULTI_EXIT_DISC, OPTIONAL, rule.med, false);
-    this.#number(LOCAL_PREF, TRANSITIVE, rule.localPref, !rule.ebgp);
+    this.#number(NEXT_HOP, TRANSITIVE, rule.nextHop);
+    this.#number(MULTI_EXIT_DISC, OPTIONAL, rule.med);
+    this.#number(LOCAL_PREF, TRANSITIVE, rule.localPref);
     this.#copy(ATOMIC_AGGREGATE);
     this.#aggregator();
     if (rule.standardCommunities) this.#copy(COMMUNITIES);
@@ -179,6 +181,9 @@ export class AttributeRewriter {
     while (cursor.next()) {
       const code = cursor.code;
       if (code >= KNOWN || this.#valueAt[code]! >= 0) continue;
+      // An aggregator of the wrong length would have been discarded on the way in; where it was not, it goes no further.
+      if (code === AGGREGATOR && cursor.valueLength !== (this.#rule.sourceAsn4 ? 8 : 6)) continue;
+      if (code === AS4_AGGREGATOR && cursor.valueLength !== 8) continue;
       this.#valueAt[code] = cursor.valueAt;
       this.#valueLength[code] = cursor.valueLength;
       this.#flags[code] = cursor.flags;
@@ -214,19 +219,15 @@ export class AttributeRewriter {
     if (this.#head(this.#flags[code]! & FLAGS, code, length)) this.#put(valueAt, length);
   }
 
-  /** A four-octet attribute: kept, left out, or set; `fallback` gives an internal destination its LOCAL_PREF. */
-  #number(code: number, flags: number, wanted: number, fallback: boolean): void {
+  /** A four-octet attribute: kept, left out, or set. */
+  #number(code: number, flags: number, wanted: number): void {
     if (wanted === STRIP) return;
-    let value = wanted;
-    if (wanted === KEEP) {
-      if (this.#valueAt[code]! >= 0) {
-        this.#copy(code);
-        return;
-      }
-      if (!fallback) return;
-      value = DEFAULT_LOCAL_PREF;
+    if (wanted < 0 && this.#valueAt[code]! >= 0) {
+      this.#copy(code);
+      return;
     }
-    if (this.#head(flags, code, 4)) this.#at = writeU32(this.#out, this.#at, value);
+    if (wanted === KEEP) return;
+    if (this.#head(flags, code, 4)) this.#at = writeU32(this.#out, this.#at, wanted < 0 ? DEFAULT_LOCAL_PREF : wanted);
   }
 
   /** Four octets on both sides: the path's bytes stay, a segment is extended or put in front (RFC 4271 §5.1.2). */
@@ -295,7 +296,7 @@ export class AttributeRewriter {
     const rule = this.#rule;
     const at = this.#valueAt[AGGREGATOR]!;
     const length = this.#valueLength[AGGREGATOR]!;
-    if (at < 0 || length !== (rule.sourceAsn4 ? 8 : 6)) return;
+    if (at < 0) return;
     const asn = this.#aggregatorAs();
     const as4At = this.#valueAt[AS4_AGGREGATOR]!;
     const merged = !rule.sourceAsn4 && as4At >= 0 && this.#view.getUint16(at) === AS_TRANS;
@@ -320,7 +321,7 @@ export class AttributeRewriter {
       }
     }
     const at = this.#valueAt[AGGREGATOR]!;
-    if (at < 0 || this.#valueLength[AGGREGATOR] !== (this.#rule.sourceAsn4 ? 8 : 6)) return;
+    if (at < 0) return;
     const asn = this.#aggregatorAs();
     if (asn <= 0xffff || !this.#head(OPTIONAL | TRANSITIVE, AS4_AGGREGATOR, 8)) return;
     this.#at = writeU32(this.#out, this.#at, asn);
@@ -331,7 +332,7 @@ export class AttributeRewriter {
   #reflection(): void {
     const { originatorId, clusterId } = this.#rule;
     if (this.#valueAt[ORIGINATOR_ID]! >= 0) this.#copy(ORIGINATOR_ID);
-    else if (originatorId !== 0) this.#number(ORIGINATOR_ID, OPTIONAL, originatorId, false);
+    else if (originatorId !== 0) this.#number(ORIGINATOR_ID, OPTIONAL, originatorId);
     if (clusterId === 0) {
       this.#copy(CLUSTER_LIST);
       return;
@@ -370,13 +371,13 @@ export class AttributeRewriter {
       const { code } = cursor;
       if (code === ONLY_TO_CUSTOMER) otc = 0;
       else if (code > ONLY_TO_CUSTOMER && otc !== 0) {
-        this.#number(ONLY_TO_CUSTOMER, OPTIONAL | TRANSITIVE, otc, false);
+        this.#number(ONLY_TO_CUSTOMER, OPTIONAL | TRANSITIVE, otc);
         otc = 0;
       }
       const flags = this.#outwardFlags(code, cursor.flags);
       if (flags !== 0 && this.#head(flags, code, cursor.valueLength)) this.#put(cursor.valueAt, cursor.valueLength);
     }
-    if (otc !== 0) this.#number(ONLY_TO_CUSTOMER, OPTIONAL | TRANSITIVE, otc, false);
+    if (otc !== 0) this.#number(ONLY_TO_CUSTOMER, OPTIONAL | TRANSITIVE, otc);
   }
 
   /** Flags an attribute of the rest goes out with, 0 when it stays behind. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewOf } from '../../sdk/wire/bytes.ts';
-import { AttributeRewriter, type ExportRule, exportRule, STRIP } from '../../sdk/wire/export.ts';
+import { AttributeRewriter, type ExportRule, exportRule, KEEP, STRIP } from '../../sdk/wire/export.ts';
 import { attribute, hex, toHex } from './build.ts';
 
 const ORIGIN = '40010100';
@@ -109,7 +109,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'RFC 6793 §4.2.2 confederation segments stay out of AS4_PATH',
     from: `${ORIGIN}${path('03010000fbff02010001117e')}`,
-    rule: exportRule(false, { asn4: false, localPref: STRIP }),
+    rule: exportRule(false, { asn4: false, localPref: KEEP }),
     to: `${ORIGIN}${path('0301fbff02015ba0')}${attribute('c011', '02010001117e')}`,
   },
   {
@@ -175,13 +175,13 @@ const ROWS: readonly Row[] = [
   {
     name: 'RFC 4360 §6 towards an internal peer they go',
     from: `${ORIGIN}${PATH}c01008430cfc0000000009`,
-    rule: exportRule(false, { localPref: STRIP }),
+    rule: exportRule(false, { localPref: KEEP }),
     to: `${ORIGIN}${PATH}c01008430cfc0000000009`,
   },
   {
     name: 'H47 RFC 4271 §9 unknown non-transitive attributes are not passed on',
     from: `${ORIGIN}${PATH}80c80101`,
-    rule: exportRule(false, { localPref: STRIP }),
+    rule: exportRule(false, { localPref: KEEP }),
     to: `${ORIGIN}${PATH}`,
   },
   {
@@ -219,6 +219,12 @@ const ROWS: readonly Row[] = [
     from: `c00804fc000050800f03000201${NEXT_HOP}${PATH}${ORIGIN}`,
     rule: exportRule(true),
     to: `${ORIGIN}${PATH}${NEXT_HOP}c00804fc000050`,
+  },
+  {
+    name: 'an AGGREGATOR of the wrong width goes no further',
+    from: `${ORIGIN}${path('0201fc00')}c007080000fc00c6336401c01204c6336401`,
+    rule: exportRule(true, { sourceAsn4: false }),
+    to: `${ORIGIN}${PATH}`,
   },
   { name: 'an empty block for an internal peer', from: '', rule: exportRule(false), to: '40020040050400000064' },
 ];
