@@ -47,7 +47,7 @@ export class Door {
     for (const [name, text] of this.#servers) {
       if (wanted.get(name) === text) continue;
       this.#servers.delete(name);
-      await hub.unlisten(name);
+      hub.unlisten(name);
     }
     for (const server of servers) {
       if (this.#servers.has(server.name)) continue;

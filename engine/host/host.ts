@@ -2,10 +2,12 @@
  * The plugins' lives: who runs where, in which order they start and stop, what happens when one fails. `engine/daemon.ts` makes
  * one `PluginHost`, starts it with the configuration, and asks it for links and answers.
  */
-import { AnswerReader } from '../../sdk/rpc/answer.ts';
+import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
-import type { ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type { DecodeNlriInput, EncodeNlriInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
 import type { PluginCapability } from '../bgp/port.ts';
+import type { ProcessHandle } from '../bus/bus.ts';
+import type { CodecRegistry, FamilyEntry, NlriCaller } from '../codec/registry.ts';
 import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
@@ -21,11 +23,11 @@ import {
   ThreadLauncher,
 } from './launch.ts';
 import { type LifeContext, type LifeSpec, PluginLife, type PluginKind, type PluginState } from './life.ts';
-import { type PluginLink, refusedAnswer } from './link.ts';
+import { type PluginLink, refusedAnswer, withDeadline } from './link.ts';
 import { isModulePath, moduleUrlOf } from './load-plugin.ts';
 import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
 import { quote } from './quote.ts';
-import { type FailurePolicy, type RegisteredFamily, Registry } from './registration.ts';
+import { type FailurePolicy, Registry } from './registration.ts';
 import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
 import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
@@ -41,6 +43,8 @@ export interface HostOptions {
   readonly commands: CommandRegistry;
   readonly config: ConfigSource;
   readonly events: EventStreams;
+  /** Families that plugins declare are claimed here. */
+  readonly codecs: CodecRegistry;
   readonly builtins: readonly BuiltinPlugin[];
   /** `undefined` = there is no reactor: its plugins run in the main thread. */
   readonly startInReactor: StartInReactor | undefined;
@@ -91,9 +95,13 @@ export interface PluginRow {
   readonly lastError: string;
 }
 
+/** Until the head of a command's answer (plugin-wire §8). */
 const HEAD_MS = 30_000;
+/** Of encode-nlri and decode-nlri. */
+const CODEC_MS = 5000;
+const NOT_RUNNING = 'plugin process not running';
 
-export class PluginHost {
+export class PluginHost implements NlriCaller {
   readonly #options: HostOptions;
   readonly #log: Log;
   readonly #door: Door;
@@ -110,7 +118,7 @@ export class PluginHost {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#log = options.log;
-    this.#registry = new Registry(options.commands);
+    this.#registry = new Registry(options.commands, options.codecs);
     this.#door = new Door({
       clock: options.clock,
       log: options.log,
@@ -159,7 +167,7 @@ export class PluginHost {
       await this.stop('startup refused');
       return refused;
     }
-    if (this.#phase !== 'starting') return { ok: true };
+    if (this.#stopped !== undefined) return { ok: true };
     this.#phase = 'running';
     for (const life of this.#lives.values()) life.postStartup();
     return { ok: true };
@@ -229,6 +237,11 @@ export class PluginHost {
     return this.#lives.get(name)?.link;
   }
 
+  /** The event stream of the running plugin of this name. */
+  stream(name: string): ProcessHandle | undefined {
+    return this.#lives.get(name)?.stream;
+  }
+
   kindOf(name: string): PluginKind | undefined {
     return this.#lives.get(name)?.spec.kind;
   }
@@ -236,13 +249,25 @@ export class PluginHost {
   /** Runs a plugin's command. The reader rejects when the plugin is not running, or says nothing for 30 s. */
   execute(plugin: string, input: ExecuteCommandInput, signal: AbortSignal): AnswerReader {
     const link = this.link(plugin);
-    if (link === undefined) return refusedAnswer(new RpcError('error', 'plugin process not running'));
+    if (link === undefined) return refusedAnswer(new RpcError('error', NOT_RUNNING));
     const late = new AbortController();
     const timer = this.#options.clock.after(HEAD_MS, () => late.abort(new DOMException('deadline exceeded', 'TimeoutError')));
     const reader = link.execute(input, AbortSignal.any([signal, late.signal]));
     const done = (): void => timer.cancel();
     reader.head.then(done, done);
     return reader;
+  }
+
+  /** Asks the family's owner; 5 s. */
+  async decodeNlri(plugin: string, input: DecodeNlriInput): Promise<unknown> {
+    const output = await this.#ask(plugin, (link, signal) => link.call('ze-plugin-callback:decode-nlri', input, signal));
+    return output.json;
+  }
+
+  /** Hex of one entry, from its words; 5 s. */
+  async encodeNlri(plugin: string, input: EncodeNlriInput): Promise<string> {
+    const output = await this.#ask(plugin, (link, signal) => link.call('ze-plugin-callback:encode-nlri', input, signal));
+    return output.hex;
   }
 
   /** Everything declared: for the codec (who decodes a family), config (who wants what), OPEN. */
@@ -255,8 +280,14 @@ export class PluginHost {
     return this.#registry.capabilities();
   }
 
-  families(): readonly RegisteredFamily[] {
+  families(): readonly FamilyEntry[] {
     return this.#registry.decodedFamilies();
+  }
+
+  async #ask<T>(plugin: string, work: (link: PluginLink, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const link = this.link(plugin);
+    if (link === undefined) throw new RpcError('error', NOT_RUNNING);
+    return await withDeadline(this.#options.clock, CODEC_MS, undefined, (signal) => work(link, signal));
   }
 
   async #run(phase: Phase): Promise<void> {
@@ -276,7 +307,7 @@ export class PluginHost {
   async #runLate(needs: StartupNeeds): Promise<void> {
     const present = (builtin: string): boolean => [...this.#lives.values()].some((life) => life.spec.builtIn === builtin);
     const all = this.#options.builtins;
-    const undecoded = needs.families.filter((family) => this.#registry.decoderOf(family) === undefined);
+    const undecoded = needs.families.filter((family) => this.#registry.decoderOf(family) === '');
     await this.#run(latePhase('families', all, undecoded, present));
     await this.#run(latePhase('event-types', all, needs.receiveTypes, present));
     await this.#run(latePhase('send-types', all, needs.sendTypes, present));

@@ -151,11 +151,10 @@ export class Hub {
   }
 
   /** Closes one listener; connections that came by it live on. */
-  async unlisten(name: string): Promise<void> {
+  unlisten(name: string): void {
     const index = this.#listeners.findIndex((listener) => listener.name === name);
     const [listener] = index < 0 ? [] : this.#listeners.splice(index, 1);
     listener?.net.close();
-    await Promise.resolve();
   }
 
   /** Closes the listeners and every connection that no plugin owns. Idempotent. */

@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../../sdk/rpc/errors.ts';
+import { pipePair } from '../../sdk/rpc/pipe.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { BridgeCalls, BridgeEnd } from './bridge-end.ts';
@@ -14,7 +15,6 @@ import { PluginFault } from './fault.ts';
 import type { Hub, Listener } from './hub.ts';
 import { withDeadline } from './link.ts';
 import { loadPlugin } from './load-plugin.ts';
-import { pipe } from './pipe.ts';
 import { PortDuplex } from './port-duplex.ts';
 import { Child, childEnvironment, describeExit } from './spawn.ts';
 import type { RelayLevel } from './stderr-relay.ts';
@@ -132,7 +132,7 @@ export class MainLauncher implements Launcher {
     const definition = await loadPlugin(this.#moduleUrl).catch((error: unknown) => {
       throw new PluginFault('plugin-start', messageOf(error), 0, { cause: error });
     });
-    const [ours, theirs] = pipe();
+    const [ours, theirs] = pipePair();
     const bridge = new DirectBridge(calls);
     const stopping = new AbortController();
     const ended = start(() => definition.run({ name: this.#name, conn: theirs, bridge, signal: stopping.signal }));

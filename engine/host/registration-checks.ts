@@ -7,7 +7,6 @@ import type {
   DeclareRegistrationInput,
   DoctorCheckDecl,
   EnricherDecl,
-  FamilyDecl,
   FilterDecl,
   PipeDecl,
 } from '../../yang/generated/methods.ts';
@@ -177,13 +176,4 @@ export function checkCommandName(name: string): Fault {
   return /^[A-Za-z0-9-]+(?: +[A-Za-z0-9-]+)*$/.test(name) && name.length <= 256
     ? undefined
     : `invalid command name ${quote(name)} (letters, digits, spaces and hyphens)`;
-}
-
-/** The name alone; whether the numbers fit is the family registry's to say. */
-export function checkFamilyName(family: FamilyDecl): Fault {
-  if (family.name === '') return 'family declaration missing name';
-  const halves = family.name.split('/');
-  return halves.length === 2 && halves.every((half) => half.trim() !== '') && controlCharacter(family.name, false) === undefined
-    ? undefined
-    : `invalid family name ${quote(family.name)} (expected afi/safi)`;
 }

@@ -2,16 +2,10 @@
  * Who provides what: everything plugins declare, keyed by plugin, so that all of it goes when the plugin goes. Registering is
  * all or nothing: the first refusal undoes what the same declaration has registered, in reverse (plugin-rpc-types §2).
  */
-import { afiOf, familyName, familyOf, NAMED_FAMILIES, NO_FAMILY, parseFamily, safiOf } from '../../sdk/wire/family.ts';
-import type {
-  CapabilityDecl,
-  CommandDecl,
-  DeclareRegistrationInput,
-  FamilyDecl,
-  RegistryCommand,
-} from '../../yang/generated/methods.ts';
+import type { CapabilityDecl, CommandDecl, DeclareRegistrationInput, RegistryCommand } from '../../yang/generated/methods.ts';
 import type { PluginCapability } from '../bgp/port.ts';
-import { checkCommandName, checkDeclaration, checkFamilyName } from './registration-checks.ts';
+import { type CodecRegistry, ENGINE, type FamilyEntry } from '../codec/registry.ts';
+import { checkCommandName, checkDeclaration } from './registration-checks.ts';
 import { clamp, commandKey, quote } from './quote.ts';
 import type { CommandRegistry } from './services.ts';
 
@@ -22,13 +16,6 @@ interface Entry {
   capabilities: readonly PluginCapability[];
   /** Run last to first when the plugin goes. */
   readonly undo: (() => void)[];
-}
-
-export interface RegisteredFamily {
-  readonly name: string;
-  /** `afi << 8 | safi` */
-  readonly family: number;
-  readonly plugin: string;
 }
 
 export interface Terms {
@@ -46,18 +33,16 @@ export interface Refusal {
 
 export class Registry {
   readonly #commands: CommandRegistry;
+  readonly #codecs: CodecRegistry;
   readonly #entries = new Map<string, Entry>();
   /** Command key → plugin. Deprecated spellings are the tree's business. */
   readonly #commandOwners = new Map<string, string>();
-  /** Lower-case family name → plugin that decodes it. */
-  readonly #decoders = new Map<string, RegisteredFamily>();
-  /** Lower-case name → number, for families that have no name in the codec; kept for the daemon's life. */
-  readonly #customFamilies = new Map<string, number>();
   /** `code` or `code peer` → plugin */
   readonly #capabilityOwners = new Map<string, string>();
 
-  constructor(commands: CommandRegistry) {
+  constructor(commands: CommandRegistry, codecs: CodecRegistry) {
     this.#commands = commands;
+    this.#codecs = codecs;
   }
 
   /** Registers a Stage 1 declaration. A refusal leaves nothing of it. */
@@ -72,9 +57,8 @@ export class Registry {
     const entry: Entry = { declaration, capabilities: [], undo: [] };
     const refused =
       this.#takeCommands(plugin, declaration.commands ?? [], entry) ??
-      this.#takeDecoders(plugin, declaration.families ?? [], entry) ??
-      this.#takePipes(plugin, declaration) ??
-      this.#takeFamilies(declaration.families ?? []);
+      this.#checkPipes(plugin, declaration) ??
+      this.#takeFamilies(plugin, declaration, entry);
     if (refused !== undefined) {
       undoAll(entry);
       return { code: 'plugin-registration', message: refused };
@@ -163,19 +147,13 @@ export class Registry {
   }
 
   /** Families some plugin decodes, sorted by name: they are advertised in OPEN. */
-  decodedFamilies(): readonly RegisteredFamily[] {
-    return [...this.#decoders.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  decodedFamilies(): readonly FamilyEntry[] {
+    return this.#codecs.list().filter((entry) => entry.decoder !== '' && entry.decoder !== ENGINE);
   }
 
-  /** The plugin that decodes a family, by name. */
-  decoderOf(name: string): string | undefined {
-    return this.#decoders.get(name.toLowerCase())?.plugin;
-  }
-
-  /** Number of a family by its name: the codec's, or one that a plugin brought; 0 = unknown. */
-  family(name: string): number {
-    const known = parseFamily(name.toLowerCase());
-    return known === NO_FAMILY ? (this.#customFamilies.get(name.toLowerCase()) ?? NO_FAMILY) : known;
+  /** Who decodes a family, by name: a plugin, `engine`, or '' = nobody. */
+  decoderOf(name: string): string {
+    return this.#codecs.decoder(this.#codecs.number(name));
   }
 
   #takeCommands(plugin: string, commands: readonly CommandDecl[], entry: Entry): string | undefined {
@@ -191,21 +169,7 @@ export class Registry {
     return undefined;
   }
 
-  #takeDecoders(plugin: string, families: readonly FamilyDecl[], entry: Entry): string | undefined {
-    for (const { name, mode } of families) {
-      if (mode !== 'decode' && mode !== 'both') continue;
-      const key = name.toLowerCase();
-      const owner = this.#decoders.get(key)?.plugin;
-      if (owner === plugin) continue;
-      if (owner !== undefined) return `registration conflict: family conflict: ${clamp(name)} already registered by ${owner}`;
-      // The number is filled in by #takeFamilies, which may still refuse the whole declaration.
-      this.#decoders.set(key, { name, family: NO_FAMILY, plugin });
-      entry.undo.push(() => this.#decoders.delete(key));
-    }
-    return undefined;
-  }
-
-  #takePipes(plugin: string, { pipes = [] }: DeclareRegistrationInput): string | undefined {
+  #checkPipes(plugin: string, { pipes = [] }: DeclareRegistrationInput): string | undefined {
     const seen = new Set<string>();
     for (const pipe of pipes) {
       const key = `${commandKey(pipe.command)}\n${pipe.name}`;
@@ -216,42 +180,25 @@ export class Registry {
     return undefined;
   }
 
-  /** Names and numbers last: a family's number outlives the plugin, so it is taken only when nothing else was refused. */
-  #takeFamilies(families: readonly FamilyDecl[]): string | undefined {
-    const fresh: [string, number][] = [];
-    for (const decl of families) {
-      const fault = checkFamilyName(decl) ?? this.#familyFault(decl, fresh);
-      if (fault !== undefined) return `family registration conflict: ${fault}`;
+  /**
+   * Names and numbers last: a family's name outlives the plugin, so it is taken only when nothing else was refused. A family
+   * that the engine itself reads and writes stays the engine's; a plugin that names it has said nothing new.
+   */
+  #takeFamilies(plugin: string, { families = [] }: DeclareRegistrationInput, entry: Entry): string | undefined {
+    const foreign = families.filter(({ name, afi = 0, safi = 0 }) => {
+      const known = this.#codecs.number(name);
+      return this.#codecs.decoder(known) !== ENGINE || (afi !== 0 && (afi << 8) + safi !== known);
+    });
+    for (const { name, afi = 0, safi = 0 } of foreign) {
+      if (isWithin(afi, 0xffff) && isWithin(safi, 0xff)) continue;
+      return `family registration conflict: family ${quote(name)}: AFI ${afi} SAFI ${safi} out of range`;
     }
-    for (const [name, number] of fresh) this.#customFamilies.set(name, number);
-    for (const { name } of families) {
-      const decoder = this.#decoders.get(name.toLowerCase());
-      if (decoder !== undefined) this.#decoders.set(name.toLowerCase(), { ...decoder, family: this.family(name) });
+    const refused = this.#codecs.claim(plugin, foreign);
+    if (refused === undefined) {
+      entry.undo.push(() => this.#codecs.release(plugin));
+      return undefined;
     }
-    return undefined;
-  }
-
-  #familyFault({ name, afi = 0, safi = 0 }: FamilyDecl, fresh: [string, number][]): string | undefined {
-    if (!isWithin(afi, 0xffff) || !isWithin(safi, 0xff)) return `family ${quote(name)}: AFI ${afi} SAFI ${safi} out of range`;
-    const known = this.family(name);
-    if (afi === 0 && safi === 0) {
-      return known === NO_FAMILY ? `family ${quote(name)}: plugin sent AFI=0 SAFI=0 and family is not pre-registered` : undefined;
-    }
-    const number = familyOf(afi, safi);
-    if (known !== NO_FAMILY) {
-      if (known === number) return undefined;
-      return `family ${quote(name)} is AFI=${afiOf(known)} SAFI=${safiOf(known)}, plugin sent AFI=${afi} SAFI=${safi}`;
-    }
-    const holder = this.#nameOf(number);
-    if (holder !== undefined) return `AFI=${afi} SAFI=${safi} is family "${holder}", plugin sent ${quote(name)}`;
-    fresh.push([name.toLowerCase(), number]);
-    return undefined;
-  }
-
-  #nameOf(number: number): string | undefined {
-    if (NAMED_FAMILIES.includes(number)) return familyName(number);
-    for (const [name, other] of this.#customFamilies) if (other === number) return name;
-    return undefined;
+    return /^(?:family )?registration conflict: /.test(refused) ? refused : `family registration conflict: ${refused}`;
   }
 }
 
