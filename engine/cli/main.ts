@@ -66,14 +66,16 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   if (options.help) return help(rest, io, options);
   const live = first === 'monitor' && after[0] === 'bgp';
   if (live) return (await import('./live.ts')).liveSummary(after.slice(1), io, options);
-  return runCommand(targetOf(io, options), commandLine(rest), { hint: guess(first) });
+  const mistyped = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined).find((arg) => /^--[a-z]/.test(arg));
+  const meant = mistyped === undefined ? undefined : nearest(cutAtEquals(mistyped), GLOBAL_OPTIONS);
+  if (meant !== undefined) throw new UsageError(`unknown option ${mistyped ?? ''} (did you mean ${meant}?)`);
+  return runCommand(targetOf(io, options), commandLine(rest), { hint: guess(first), unreachable: () => unknownHere(first) });
 }
 
 /** `zest -d FILE`: options of the daemon may stand before the file. */
 async function daemonOrMistake(rest: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
   if (rest.some((arg) => isConfig(arg))) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
-  const known = ['--json', '--format', '--socket', '--timeout', '--color', '--no-color', '--help', '--version'];
-  const near = nearest(rest[0] ?? '', known);
+  const near = nearest(cutAtEquals(rest[0] ?? ''), GLOBAL_OPTIONS);
   throw new UsageError(`unknown option ${rest[0] ?? ''}${near === undefined ? '' : ` (did you mean ${near}?)`}; see zest help`);
 }
 
@@ -94,6 +96,21 @@ export function commandLine(words: readonly string[]): string {
   if (words.length === 1 && /\s/.test(only)) return only;
   const plain = words[0] === '--' ? words.slice(1) : words;
   return plain.map((word) => (word === '|' ? word : quoteWord(word))).join(' ');
+}
+
+const GLOBAL_OPTIONS = ['--json', '--format', '--socket', '--timeout', '--color', '--no-color', '--help', '--version'];
+
+function cutAtEquals(option: string): string {
+  return option.split('=')[0] ?? option;
+}
+
+/** Without a daemon nobody knows the words of its plugins; but one near to what we know ourselves is probably mistyped. */
+async function unknownHere(word: string): Promise<string | undefined> {
+  const { nodeAt } = await import('./local-tree.ts');
+  const firsts = (nodeAt([])?.children ?? []).map((child) => child.name);
+  if (firsts.includes(word.toLowerCase())) return undefined;
+  const near = nearest(word, [...firsts, ...SUBCOMMAND_NAMES]);
+  return near === undefined ? undefined : `unknown command: ${word} (did you mean "${near}"?)`;
 }
 
 function guess(word: string): string | undefined {

@@ -82,7 +82,8 @@ class JsonRenderer implements Renderer {
     if (this.#head.itemType === 'doc') {
       if (this.#document === undefined) return `${fault === undefined ? '{}' : this.#text({ status: 'error', error: fault })}\n`;
       // A partial answer names what failed inside the document already.
-      if (fault !== undefined && verdict.outcome !== 'partial') return `${this.#text({ data: parseJson(this.#document), error: fault })}\n`;
+      if (fault !== undefined && verdict.outcome !== 'partial')
+        return `${this.#text({ data: parseJson(this.#document), error: fault })}\n`;
       return `${this.#pretty ? this.#text(parseJson(this.#document)) : visibleJsonLine(this.#document)}\n`;
     }
     const close = this.#pretty && this.#rows > 0 ? `\n${this.#head.envelope === '' ? '' : '  '}]` : ']';

@@ -2,7 +2,7 @@
 import type { AnswerReader, Verdict } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { controlSocketPath } from '../core/control-socket.ts';
-import { Connection } from './client.ts';
+import { Connection, NoDaemon } from './client.ts';
 import { visible } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { readLine, type Format } from './line.ts';
@@ -32,6 +32,8 @@ export interface Run {
   readonly signal?: AbortSignal;
   /** Added to the message of an unknown command. */
   readonly hint?: string | undefined;
+  /** What to say when no daemon answers, if it is more to the point. */
+  readonly unreachable?: () => Promise<string | undefined>;
 }
 
 /** Colours on a terminal, unless somebody said no (https://no-color.org). */
@@ -73,7 +75,8 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
   } catch (error) {
     if (output.gone) return EXIT.done;
     if (interrupted()) return live && io.interrupted.aborted ? EXIT.done : EXIT.interrupted;
-    const text = visible(complaint(error, run.hint));
+    const better = error instanceof NoDaemon ? await run.unreachable?.() : undefined;
+    const text = visible(better ?? complaint(error, run.hint));
     if (asDocument(format, live)) await write(`${JSON.stringify({ status: 'error', error: text })}\n`);
     else io.stderr.write(`error: ${text}\n`);
     await output.flush();

@@ -183,9 +183,7 @@ class Shell {
   async #ask(line: string): Promise<readonly { readonly word: string; readonly help: string }[]> {
     const data = await ask(this.#target.path, this.#io.uid, 'command complete', [line], AbortSignal.timeout(COMPLETE_MS));
     const list = isMap(data) && Array.isArray(data['candidates']) ? (data['candidates'] as readonly unknown[]) : [];
-    return list
-      .filter(isMap)
-      .map((one) => ({ word: textOf(one['word']), help: textOf(one['help']) }));
+    return list.filter(isMap).map((one) => ({ word: textOf(one['word']), help: textOf(one['help']) }));
   }
 
   async #complete(line: string): Promise<[string[], string]> {

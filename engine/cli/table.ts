@@ -44,6 +44,8 @@ export class TableStream {
   readonly #style: TableStyle;
   #columns: readonly string[];
   #widths: readonly number[] = [];
+  /** Columns made narrower than their cells, to fit the terminal. Others are never cut: a row that is longer sticks out. */
+  #cut: readonly boolean[] = [];
   #held: Row[] = [];
   #open = false;
   #vertical = false;
@@ -87,6 +89,7 @@ export class TableStream {
     const widths = fit(natural, this.#style);
     this.#vertical = widths === undefined;
     this.#widths = widths ?? natural;
+    this.#cut = natural.map((width, i) => (this.#widths[i] ?? 0) < width);
     this.#open = true;
     this.#count = 0;
     let out = this.#vertical ? '' : this.#head();
@@ -109,9 +112,11 @@ export class TableStream {
 
   #line(row: Row): string {
     if (this.#vertical) return this.#block(row);
-    const cells = this.#columns.map((name, i) =>
-      pad(clip(cell(row[name]), this.#widths[i] ?? 0), this.#widths[i] ?? 0, typeof row[name] === 'number'),
-    );
+    const cells = this.#columns.map((name, i) => {
+      const width = this.#widths[i] ?? 0;
+      const text = cell(row[name]);
+      return pad(this.#cut[i] === true ? clip(text, width) : text, width, typeof row[name] === 'number');
+    });
     return this.#style.box ? `│ ${cells.join(' │ ')} │\n` : `${cells.join('  ').trimEnd()}\n`;
   }
 

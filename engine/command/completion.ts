@@ -6,6 +6,7 @@ import { isPipe, type Word } from '../core/words.ts';
 import { NAMED_FAMILIES, familyName } from '../../sdk/wire/family.ts';
 import type { Candidate, CommandContext } from './context.ts';
 import { looksLikeSelector, type PeerNames } from './parse.ts';
+import type { PipeAliases } from './pipe-aliases.ts';
 import { PIPE_OPERATORS } from './pipe-syntax.ts';
 import { isBuiltIn, type CommandArgument, type CommandSpec } from './spec.ts';
 import type { CommandTree } from './tree.ts';
@@ -24,33 +25,30 @@ const PIPE_HELP: Readonly<Record<(typeof PIPE_OPERATORS)[number], string>> = {
   'no-more': 'Without paging',
 };
 
+/** What candidates are made of. */
+export interface Scene {
+  readonly tree: CommandTree;
+  readonly peers: PeerNames;
+  readonly aliases: PipeAliases;
+  readonly context: CommandContext;
+  readonly signal: AbortSignal;
+}
+
 /** Candidates for the word that `words` leaves open: the last one, or a new one when `fresh`. */
-export async function complete(
-  words: readonly Word[],
-  fresh: boolean,
-  tree: CommandTree,
-  peers: PeerNames,
-  context: CommandContext,
-  signal: AbortSignal,
-): Promise<readonly Candidate[]> {
+export async function complete(words: readonly Word[], fresh: boolean, scene: Scene): Promise<readonly Candidate[]> {
   const done = fresh ? words : words.slice(0, -1);
   const partial = fresh ? '' : (words.at(-1)?.text ?? '');
-  const candidates = await after(done, tree, peers, context, signal);
+  const candidates = await after(done, scene);
   return candidates
     .filter((candidate) => candidate.word.toLowerCase().startsWith(partial.toLowerCase()))
     .sort((a, b) => (a.word < b.word ? -1 : a.word > b.word ? 1 : 0))
     .slice(0, MAXIMUM_CANDIDATES);
 }
 
-async function after(
-  done: readonly Word[],
-  tree: CommandTree,
-  peers: PeerNames,
-  context: CommandContext,
-  signal: AbortSignal,
-): Promise<readonly Candidate[]> {
+async function after(done: readonly Word[], scene: Scene): Promise<readonly Candidate[]> {
+  const { tree, peers, context } = scene;
   const bar = done.findLastIndex(isPipe);
-  if (bar >= 0) return afterPipe(done.slice(bar + 1), bar > 0);
+  if (bar >= 0) return afterPipe(done.slice(bar + 1), done.slice(0, done.findIndex(isPipe)), scene);
   const at = done.findIndex(
     (word, i) => !word.quoted && word.text.toLowerCase() === 'peer' && looksLikeSelector(done[i + 1], peers),
   );
@@ -66,7 +64,7 @@ async function after(
   const matched = tree.match(lower) ?? (withoutPeer === undefined ? undefined : tree.match(withoutPeer));
   if (matched === undefined) return found;
   const given = kept.slice(kept.length - lower.length + matched.used).map((word) => word.text);
-  found.push(...(await argumentCandidates(matched.spec, given, tree, context, signal)));
+  found.push(...(await argumentCandidates(matched.spec, given, scene)));
   if (given.length > 0 || found.length === 0 || matched.used === lower.length)
     found.push({ word: '|', help: 'Filter or format the answer' });
   return found;
@@ -76,10 +74,15 @@ function wordsAfter(words: readonly string[], tree: CommandTree): Candidate[] {
   return tree.next(words).map((next) => ({ word: next.word, help: next.spec?.summary ?? tree.helpOf([...words, next.word]) }));
 }
 
-function afterPipe(words: readonly Word[], hasCommand: boolean): readonly Candidate[] {
-  if (!hasCommand) return [];
+function afterPipe(words: readonly Word[], command: readonly Word[], scene: Scene): readonly Candidate[] {
+  if (command.length === 0) return [];
   const operator = words[0]?.text.toLowerCase();
-  if (operator === undefined) return PIPE_OPERATORS.map((word) => ({ word, help: PIPE_HELP[word] }));
+  if (operator === undefined) {
+    const spec = scene.tree.match(command.map((word) => word.text.toLowerCase()))?.spec;
+    const own =
+      spec === undefined ? [] : [...scene.aliases.of(spec).values()].map((alias) => ({ word: alias.name, help: alias.help }));
+    return [...PIPE_OPERATORS.map((word) => ({ word, help: PIPE_HELP[word] })), ...own];
+  }
   const pipe = { word: '|', help: 'Filter or format the answer' };
   if (operator === 'json' && words.length === 1) {
     return [{ word: 'compact', help: 'On one line' }, { word: 'pretty', help: 'Indented' }, pipe];
@@ -110,36 +113,26 @@ function peerCandidates(context: CommandContext): readonly Candidate[] {
   ];
 }
 
-async function argumentCandidates(
-  spec: CommandSpec,
-  given: readonly string[],
-  tree: CommandTree,
-  context: CommandContext,
-  signal: AbortSignal,
-): Promise<readonly Candidate[]> {
+async function argumentCandidates(spec: CommandSpec, given: readonly string[], scene: Scene): Promise<readonly Candidate[]> {
+  const { context } = scene;
   if (!isBuiltIn(spec)) {
     if (!spec.completable || context.plugins.complete === undefined)
       return spec.args.map((arg) => ({ word: arg.name, help: '' }));
-    return pluginCandidates(spec, given, context, signal);
+    return pluginCandidates(spec, given, scene);
   }
   const positional = spec.args.filter((arg) => !arg.keyword);
   const keywords = spec.args.filter((arg) => arg.keyword);
   const before = keywords.find((arg) => arg.name === given.at(-1)?.toLowerCase());
-  if (before !== undefined) return values(before, given, tree, context);
+  if (before !== undefined) return values(before, given, scene);
   const last = positional.at(-1);
   const next = positional[given.length] ?? (last?.repeated === true ? last : undefined);
-  const own = next === undefined ? [] : values(next, given, tree, context);
+  const own = next === undefined ? [] : values(next, given, scene);
   if (next !== undefined && !next.optional) return own;
   const unused = keywords.filter((arg) => !given.includes(arg.name));
   return [...own, ...unused.map((arg) => ({ word: arg.name, help: arg.description }))];
 }
 
-function values(
-  arg: CommandArgument,
-  given: readonly string[],
-  tree: CommandTree,
-  context: CommandContext,
-): readonly Candidate[] {
+function values(arg: CommandArgument, given: readonly string[], { tree, context }: Scene): readonly Candidate[] {
   switch (arg.kind) {
     case 'enum':
       return arg.values.map((word) => ({ word, help: '' }));
@@ -169,8 +162,7 @@ function values(
 async function pluginCandidates(
   spec: CommandSpec,
   given: readonly string[],
-  context: CommandContext,
-  signal: AbortSignal,
+  { context, signal }: Scene,
 ): Promise<readonly Candidate[]> {
   const stop = new AbortController();
   const timer = context.clock.after(PLUGIN_DEADLINE_MS, () => stop.abort());

@@ -46,21 +46,32 @@ export interface RouteCommands {
   update(owner: string, peers: readonly number[], text: string): Promise<Parsed<RouteOutcome>>;
 }
 
+/** A row of `plugin list`, under the names it is shown by. */
 export interface PluginEntry {
   readonly name: string;
-  /** `starting`, `running`, `failed`, `disabled`, `stopped`, … */
-  readonly state: string;
   /** `built-in`, `in-process`, `external` */
   readonly kind: string;
+  /** `reactor`, `main`, `thread`, `process` */
+  readonly placement: string;
+  /** The stage of the startup it is in, `running` when it is through. */
+  readonly stage: string;
+  /** `starting`, `running`, `failed`, `disabled`, `stopped`, … */
+  readonly state: string;
+  /** The declared failure policy; '' before stage 1. */
+  readonly policy: string;
+  readonly restarts: number;
   /** Process id of an external plugin; 0 when it has none. */
   readonly pid: number;
-  readonly restarts: number;
-  /** Event batches waiting for it. */
-  readonly queued: number;
-  /** Events it has lost to the gap policy. */
+  /** Event batches and bytes waiting for it. */
+  readonly 'queue-batches': number;
+  readonly 'queue-bytes': number;
+  /** Events it was given, and those it has lost to the gap policy. */
+  readonly events: number;
   readonly dropped: number;
   readonly commands: number;
-  readonly reason?: string | undefined;
+  /** ISO time of the last change of state. */
+  readonly since: string;
+  readonly 'last-error': string;
 }
 
 export interface PluginCommands {

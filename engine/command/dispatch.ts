@@ -7,12 +7,14 @@ import { setMaxListeners } from 'node:events';
 import { type AnswerChunk, type AnswerHead, AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { answerOf, failedAnswer } from '../../sdk/rpc/records.ts';
-import type { CommandDecl, DispatchCommandArgsInput } from '../../yang/generated/methods.ts';
+import type { CommandDecl, DispatchCommandArgsInput, PipeDecl, RegistryCommand } from '../../yang/generated/methods.ts';
 import type { Log } from '../core/log.ts';
+import type { CommandRegistry } from '../host/services.ts';
 import { authorise, type Caller } from './access.ts';
 import type { BoundArguments } from './bind.ts';
 import type { CommandContext } from './context.ts';
 import { CommandError } from './fault.ts';
+import { PipeAliases } from './pipe-aliases.ts';
 import { parseArguments, parseCommand, type ParsedCommand, type PeerNames } from './parse.ts';
 import { applyPipes } from './pipes.ts';
 import { builtInCommands, isBuiltIn, pluginCommand } from './spec.ts';
@@ -34,6 +36,7 @@ export interface Call {
   readonly signal: AbortSignal;
   readonly context: CommandContext;
   readonly tree: CommandTree;
+  readonly aliases: PipeAliases;
 }
 
 /** Returns a value (one document), an iterable (rows) or an `AnswerSource`. Throws `CommandError` for what is the operator's fault. */
@@ -86,8 +89,9 @@ class AbortableSource implements AnswerSource {
   }
 }
 
-export class Dispatcher implements PeerNames {
+export class Dispatcher implements PeerNames, CommandRegistry {
   readonly tree: CommandTree;
+  readonly aliases = new PipeAliases();
   readonly #context: CommandContext;
   readonly #handlers: ReadonlyMap<string, Handler>;
   readonly #log: Log;
@@ -100,7 +104,7 @@ export class Dispatcher implements PeerNames {
   }
 
   /** Puts the commands of a plugin into the tree. A command that is taken is left out with a warning; the names of those are returned. */
-  addPlugin(plugin: string, commands: readonly CommandDecl[]): readonly string[] {
+  add(plugin: string, commands: readonly CommandDecl[]): readonly string[] {
     const refused: string[] = [];
     for (const declared of commands) {
       const reason = this.tree.add(pluginCommand(plugin, declared));
@@ -111,13 +115,31 @@ export class Dispatcher implements PeerNames {
     return refused;
   }
 
-  removePlugin(plugin: string): void {
+  /** Takes the commands and pipe aliases of a plugin out. */
+  remove(plugin: string): void {
     this.tree.remove(plugin);
+    this.aliases.remove(plugin);
+  }
+
+  checkPipe(_plugin: string, pipe: PipeDecl): string | undefined {
+    return this.aliases.check(pipe);
+  }
+
+  addPipes(plugin: string, pipes: readonly PipeDecl[]): void {
+    this.aliases.add(plugin, pipes);
+  }
+
+  /** The engine's own commands, for share-registry. */
+  list(): readonly RegistryCommand[] {
+    return this.tree
+      .all()
+      .filter((spec) => isBuiltIn(spec) && !spec.hidden)
+      .map((spec) => ({ name: spec.path, plugin: spec.owner, encoding: 'json' }));
   }
 
   /** Runs a line of text. The reader's head rejects with code `unknown-command` when the text names no command (`nay`). */
   dispatch(text: string, caller: Caller, signal: AbortSignal): AnswerReader {
-    return this.#answer(() => parseCommand(text, this.tree, this), caller, signal);
+    return this.#answer(() => parseCommand(text, this.tree, this, (spec) => this.aliases.of(spec)), caller, signal);
   }
 
   /** Runs a command by its exact name; the arguments are words already. */
@@ -181,6 +203,7 @@ export class Dispatcher implements PeerNames {
       signal,
       context: this.#context,
       tree: this.tree,
+      aliases: this.aliases,
     });
     return answerOf(answer);
   }

@@ -6,6 +6,7 @@ import { nearest } from '../core/nearest.ts';
 import { splitWords, type Word } from '../core/words.ts';
 import { bindArguments, type BoundArguments } from './bind.ts';
 import { CommandError, didYouMean } from './fault.ts';
+import { type Aliases, expandAliases } from './pipe-aliases.ts';
 import { cutPipes, readPipes, type Pipes } from './pipe-syntax.ts';
 import { isBuiltIn, usage, type CommandSpec } from './spec.ts';
 import type { CommandTree } from './tree.ts';
@@ -35,7 +36,12 @@ export interface ParsedCommand {
 /** A longer command text is refused before it is split. In UTF-16 units. */
 export const MAXIMUM_COMMAND = 4 << 20;
 
-export function parseCommand(text: string, tree: CommandTree, peers: PeerNames): ParsedCommand {
+export function parseCommand(
+  text: string,
+  tree: CommandTree,
+  peers: PeerNames,
+  aliases: (spec: CommandSpec) => Aliases = noAliases,
+): ParsedCommand {
   if (text.length > MAXIMUM_COMMAND) throw new CommandError('syntax', `the command is longer than ${MAXIMUM_COMMAND} characters`);
   const split = splitWords(text);
   if (!split.ok) throw new CommandError('syntax', split.fault.message, split.fault.column);
@@ -47,7 +53,7 @@ export function parseCommand(text: string, tree: CommandTree, peers: PeerNames):
   const { spec, args } = matched;
   requireSelector(spec, lifted);
   const own = isBuiltIn(spec) ? [] : spec.args.map((arg) => arg.name);
-  const pipes = readPipes(operators, own);
+  const pipes = readPipes(expandAliases(operators, aliases(spec)), own);
   const all = [...args, ...pipes.folded];
   const first = args[0];
   const tail = first === undefined ? '' : text.slice(first.column - 1, (args.at(-1)?.end ?? first.end) - 1);
@@ -63,6 +69,8 @@ export function parseCommand(text: string, tree: CommandTree, peers: PeerNames):
     deprecated: matched.deprecated,
   };
 }
+
+const noAliases = (): Aliases => new Map();
 
 /** The same for an exact command name and words that are already split: nothing in them is read as a pipe or selector. */
 export function parseArguments(name: string, args: readonly string[], peer: string, tree: CommandTree): ParsedCommand {

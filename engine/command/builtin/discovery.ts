@@ -47,7 +47,7 @@ function help(call: Call): unknown {
       })),
       streams: spec.streams,
       'deprecated-names': [...spec.deprecatedNames],
-      pipes: [...PIPE_OPERATORS],
+      pipes: [...PIPE_OPERATORS, ...call.aliases.of(spec).keys()],
     };
   }
   const below = tree.all().filter((one) => !one.hidden && one.path.startsWith(`${words.join(' ')} `));
@@ -73,5 +73,5 @@ async function candidates(call: Call): Promise<unknown> {
   const fresh = words.length === 0 || /[\s]$/.test(text) || words.at(-1)?.text === '|';
   const names = context.peers.list().map((peer) => peer.name);
   const peers = { isPeer: (name: string) => names.includes(name), names: () => names };
-  return { candidates: await complete(words, fresh, tree, peers, context, signal) };
+  return { candidates: await complete(words, fresh, { tree, peers, aliases: call.aliases, context, signal }) };
 }

@@ -2,12 +2,13 @@
 import { rejected } from '../../../sdk/rpc/records.ts';
 import { parseFamily } from '../../../sdk/wire/family.ts';
 import type { PeerIdentity } from '../../bgp/port.ts';
+import type { CommandFault } from '../../codec/fault.ts';
+import { parseRaw } from '../../codec/raw-message.ts';
 import { pluginOf } from '../access.ts';
 import type { Call, Handler } from '../dispatch.ts';
 import { CommandError } from '../fault.ts';
 import { selectPeers } from '../selection.ts';
 import { oneOrList, readFamily } from './peers.ts';
-import { buildRaw } from './raw-bytes.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 /** What was done to one peer, or why it was not. */
@@ -116,14 +117,7 @@ async function update(call: Call, form: 'text' | 'hex' | 'b64'): Promise<unknown
     peers.map((peer) => peer.index),
     prefix + call.tail,
   );
-  if (!outcome.ok) {
-    const { message, column } = outcome.fault;
-    throw new CommandError(
-      'argument',
-      message,
-      call.tailColumn === 0 ? 0 : Math.max(call.tailColumn, column - prefix.length + call.tailColumn - 1),
-    );
-  }
+  if (!outcome.ok) throw located(outcome.fault, call, prefix.length);
   const { announced, withdrawn, peersAffected, routesSent, warnings, eor } = outcome.value;
   const nothing = announced === 0 && withdrawn === 0 && eor.length === 0;
   return {
@@ -137,6 +131,12 @@ async function update(call: Call, form: 'text' | 'hex' | 'b64'): Promise<unknown
   };
 }
 
+/** A fault in a text that began with `shift` characters of ours before what was typed. */
+function located(fault: CommandFault, call: Call, shift: number): CommandError {
+  const column = call.tailColumn === 0 ? 0 : Math.max(call.tailColumn, fault.column - shift + call.tailColumn - 1);
+  return new CommandError('argument', fault.message, column);
+}
+
 async function raw(call: Call): Promise<unknown> {
   const [peer, ...others] = grantedPeers(call, 'raw');
   if (
@@ -148,14 +148,12 @@ async function raw(call: Call): Promise<unknown> {
   ) {
     throw new CommandError('selector', 'raw needs one peer, given by its address', call.selectorColumn);
   }
-  const message = buildRaw(call.words, call.tailColumn);
-  const reason = await call.context.reactor.raw(peer.index, message.bytes);
+  const parsed = parseRaw(`raw ${call.tail}`);
+  if (!parsed.ok) throw located(parsed.fault, call, 'raw '.length);
+  const { bytes, type } = parsed.value;
+  const reason = await call.context.reactor.raw(peer.index, bytes);
   if (reason !== undefined) throw new CommandError('failed', `${nameOf(peer)}: ${reason}`);
-  return {
-    peer: nameOf(peer),
-    bytes: message.bytes.length,
-    ...(message.type === '' ? { mode: 'full-packet' } : { type: message.type }),
-  };
+  return { peer: nameOf(peer), bytes: bytes.length, ...(type === undefined ? { mode: 'full-packet' } : { type }) };
 }
 
 function sessionReady(call: Call): unknown {

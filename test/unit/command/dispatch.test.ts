@@ -86,7 +86,7 @@ for (const [text, expected] of [
     'peer edge update text nlri ipv4/unicast del',
     { status: 'warning', announced: 0, withdrawn: 0, 'peers-affected': 1, 'routes-sent': 1, warnings: ['nothing to do'] },
   ],
-  ['peer 192.0.2.1 raw keepalive', { peer: '192.0.2.1', bytes: 19, type: 'keepalive' }],
+  ['peer 192.0.2.1 raw keepalive hex', { peer: '192.0.2.1', bytes: 19, type: 'keepalive' }],
   ['peer 192.0.2.1 raw hex 0102', { peer: '192.0.2.1', bytes: 2, mode: 'full-packet' }],
   [
     'log recent level info',
@@ -118,9 +118,9 @@ for (const [text, message] of [
   ['peer lab teardown 2', '198.51.100.7: session is not established'],
   ['peer * raw hex 01', 'raw needs one peer, given by its address (column 6)'],
   ['peer edge raw hex 01', 'raw needs one peer, given by its address (column 6)'],
-  ['peer 192.0.2.1 raw hex 0', 'invalid hexadecimal (column 20)'],
-  ['peer 192.0.2.1 raw b64 @', 'invalid base64 (column 20)'],
-  ['peer 192.0.2.1 raw update', 'expected [open|update|notification|keepalive|route-refresh] hex|b64 BYTES, not "" (column 20)'],
+  ['peer 192.0.2.1 raw hex 0', 'expected hex bytes (column 24)'],
+  ['peer 192.0.2.1 raw b64 @', 'expected b64 bytes (column 24)'],
+  ['peer 192.0.2.1 raw update', 'expected hex or b64, got  (column 26)'],
   ['monitor event include updte', 'unknown event type: updte (did you mean "update"?) (column 23)'],
   ['subscribe bgp event update', 'subscribe is for connected processes; to watch events use: monitor event'],
   ['daemon reload', 'the running configuration is unchanged: line 3: unknown field'],
@@ -264,6 +264,38 @@ test('monitor shows its head at once, then events, and gives the tap back', asyn
 
 test('a plugin that goes takes its commands along', async () => {
   const fake = fakeContext();
-  fake.dispatcher.removePlugin('bgp-rib');
+  fake.dispatcher.remove('bgp-rib');
   await assert.rejects(() => run('rib routes', OPERATOR, fake), /unknown command: rib routes/);
+});
+
+test('a pipe alias of a plugin stands for its operators, on its own command alone', async () => {
+  const fake = fakeContext();
+  const pipe = { command: 'RIB  routes', name: 'tenths', expansion: 'match 10.0.1 | count' };
+  assert.equal(fake.dispatcher.checkPipe('bgp-rib', pipe), undefined);
+  fake.dispatcher.addPipes('bgp-rib', [pipe]);
+  assert.deepEqual((await run('rib routes 30 | tenths', OPERATOR, fake)).data, { count: 11 });
+  assert.deepEqual((await run('rib routes 30 | tenths | json', OPERATOR, fake)).data, { count: 11 });
+  assert.match(String((await run('rib routes | tenths 5', OPERATOR, fake)).error), /tenths takes no "5"/);
+  assert.match(String((await run('rib status | tenths', OPERATOR, fake)).error), /unknown pipe operator: tenths/);
+  fake.dispatcher.remove('bgp-rib');
+  fake.dispatcher.add('bgp-rib', [{ name: 'rib routes' }]);
+  assert.match(String((await run('rib routes | tenths', OPERATOR, fake)).error), /unknown pipe operator: tenths/);
+});
+
+for (const [expansion, reason] of [
+  ['', /a pipe needs an operator/],
+  ['nonsense', /unknown pipe operator: nonsense/],
+  ['match "x', /unterminated quote/],
+  ['json | yaml', /multiple format operators/],
+] as const) {
+  test(`an alias must expand: ${JSON.stringify(expansion)}`, () => {
+    assert.match(String(fakeContext().dispatcher.checkPipe('p', { command: 'x', name: 'y', expansion })), reason);
+  });
+}
+
+test('an alias cannot take the name of an operator', () => {
+  assert.match(
+    String(fakeContext().dispatcher.checkPipe('p', { command: 'x', name: 'count', expansion: 'match a' })),
+    /operator of the engine/,
+  );
 });

@@ -204,7 +204,23 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
     },
     plugins: {
       list: () => [
-        { name: 'bgp-rib', state: 'running', kind: 'built-in', pid: 0, restarts: 0, queued: 0, dropped: 0, commands: 2 },
+        {
+          name: 'bgp-rib',
+          kind: 'built-in',
+          placement: 'reactor',
+          stage: 'running',
+          state: 'running',
+          policy: 'ignore',
+          restarts: 0,
+          pid: 0,
+          'queue-batches': 0,
+          'queue-bytes': 0,
+          events: 0,
+          dropped: 0,
+          commands: 2,
+          since: '2026-01-01T00:00:00.000Z',
+          'last-error': '',
+        },
       ],
       execute: (plugin, input: ExecuteCommandInput, signal) => {
         asked.push(`execute ${plugin} ${JSON.stringify(input)}`);
@@ -284,7 +300,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
     },
   };
   const dispatcher = new Dispatcher(context, builtInHandlers(), silentLog);
-  dispatcher.addPlugin('bgp-rib', [
+  dispatcher.add('bgp-rib', [
     {
       name: 'rib routes',
       'short-help': 'Routes',
