@@ -4,6 +4,7 @@
  * session coming up) it asks of its `ConnectionOwner`, the peer.
  */
 import {
+  CLOSE_SILENTLY,
   HEADER_LENGTH,
   KEEPALIVE,
   NOTIFICATION,
@@ -13,10 +14,9 @@ import {
   headerFault,
   keepalive,
 } from '../../sdk/wire/message.ts';
-import { CLOSE_SILENTLY } from '../../sdk/wire/message.ts';
+import { encodeNotification } from '../../sdk/wire/notification.ts';
 import { unreachable } from '../core/assert.ts';
 import type { Deadline, Deadlines } from '../core/deadlines.ts';
-import { notificationMessage } from './cease.ts';
 import { connected, step } from './fsm.ts';
 import type { Effect, Event, Notice, State, TimerName } from './fsm.ts';
 import type { ReadArea, Session, SessionOwner } from './session.ts';
@@ -30,8 +30,8 @@ export interface ConnectionOwner {
   readonly openWaitMs: number;
   /** The effect 'dial': `connection` gets a session by `adopt`. */
   dial(connection: Connection): void;
-  /** ms of the connect-retry timer to be started now. */
-  connectRetryMs(): number;
+  /** ms of the connect-retry timer to be started now, for the state just entered; 0 = this machine does not dial. */
+  connectRetryMs(connection: Connection): number;
   openMessage(connection: Connection): Uint8Array;
   /** Judges the OPEN at `at`; a notice refuses it, false drops this connection in favour of another. */
   judgeOpen(connection: Connection, at: number, length: number): Notice | boolean;
@@ -41,7 +41,11 @@ export interface ConnectionOwner {
   sessionDown(connection: Connection, reason: string): void;
   /** The machine went idle: restart after damping or not at all. `reason` is what ended it. */
   ended(connection: Connection, reason: string, again: boolean, damp: boolean): void;
-  stateChanged(connection: Connection): void;
+  stateChanged(connection: Connection, from: State): void;
+  /** The connection lets go of its session: totals are to be kept. */
+  parted(connection: Connection, session: Session): void;
+  /** Why TCP failed, for the log: ECONNREFUSED, … */
+  tcpFailed(connection: Connection, code: string): void;
   /** A message passed in this direction: for counters and events. `at` counts from the header in `bytes`. */
   seen(type: number, sent: boolean, bytes: Uint8Array, at: number, length: number): void;
   update(at: number, length: number): void;
@@ -87,7 +91,8 @@ export class Connection implements SessionOwner {
   /** One event through the machine; effects are performed in order. */
   apply(event: Event): void {
     const { to, effects } = step(this.state, event);
-    const changed = to !== this.state;
+    const from = this.state;
+    const changed = to !== from;
     this.state = to;
     let reason = '';
     let again = false;
@@ -98,7 +103,7 @@ export class Connection implements SessionOwner {
       else if (effect.kind === 'damp') damp = true;
       this.#perform(effect);
     }
-    if (changed) this.#owner.stateChanged(this);
+    if (changed) this.#owner.stateChanged(this, from);
     if (to === 'idle' && changed) this.#owner.ended(this, reason, again, damp);
   }
 
@@ -126,9 +131,10 @@ export class Connection implements SessionOwner {
     this.apply({ kind: 'connected' });
   }
 
-  sessionFailed(reason: string): void {
-    this.session = undefined;
-    this.apply({ kind: 'tcp-failed', reason });
+  sessionFailed(code: string): void {
+    this.#release();
+    this.#owner.tcpFailed(this, code);
+    this.apply({ kind: 'tcp-failed', reason: 'tcp-failure' });
   }
 
   message(type: number, at: number, length: number): void {
@@ -244,7 +250,7 @@ export class Connection implements SessionOwner {
   #arm(timer: TimerName): void {
     switch (timer) {
       case 'connect-retry':
-        this.#retry.in(this.#owner.connectRetryMs());
+        this.#armRetry();
         break;
       case 'open-wait':
         this.#openWait.in(this.#owner.openWaitMs);
@@ -256,6 +262,12 @@ export class Connection implements SessionOwner {
         if (this.holdMs > 0) this.#keepalive.in((this.holdMs / 3) * this.#owner.jitter());
         break;
     }
+  }
+
+  #armRetry(): void {
+    const ms = this.#owner.connectRetryMs(this);
+    if (ms > 0) this.#retry.in(ms);
+    else this.#retry.clear();
   }
 
   #timer(timer: TimerName): Deadline {
@@ -282,15 +294,16 @@ export class Connection implements SessionOwner {
   #notify(notice: Notice): void {
     const session = this.session;
     if (session === undefined) return;
-    const message = notificationMessage(notice);
-    this.session = undefined;
+    const message = encodeNotification(notice);
+    this.#release();
     session.close(message);
     this.#owner.seen(NOTIFICATION, true, message, 0, message.length);
   }
 
   #drop(): void {
-    this.session?.close();
-    this.session = undefined;
+    const session = this.session;
+    this.#release();
+    session?.close();
     this.#retry.clear();
     this.#openWait.clear();
     this.#hold.clear();
@@ -298,6 +311,13 @@ export class Connection implements SessionOwner {
     this.#sendHold.clear();
     this.#heard = false;
     this.#graced = false;
+  }
+
+  #release(): void {
+    const session = this.session;
+    if (session === undefined) return;
+    this.session = undefined;
+    this.#owner.parted(this, session);
   }
 
   /**

@@ -77,8 +77,10 @@ export interface PeerSettings {
   readonly nextHop: string;
   readonly linkLocal: string;
   readonly families: readonly FamilySettings[];
-  /** Accept UPDATEs for families that were not negotiated. */
+  /** Accept UPDATEs for families that were not negotiated. Their NLRI is ignored either way (hostile-inputs H27). */
   readonly ignoreFamilyMismatch: boolean;
+  /** eBGP: a path that does not begin with the neighbour's AS is treated as withdraw (RFC 4271 §6.3); a route server's do not. */
+  readonly enforceFirstAs?: boolean | undefined;
   readonly asn4: CapabilityMode;
   readonly routeRefresh: CapabilityMode;
   readonly extendedMessage: CapabilityMode;

@@ -22,6 +22,21 @@ export class ReadArea {
   readonly bytes = new Uint8Array(HEAD + WINDOW);
   readonly view = new DataView(this.bytes.buffer);
   readonly window = Buffer.from(this.bytes.buffer, HEAD, WINDOW);
+  /** Sockets that exist, closing ones included. */
+  openSockets = 0;
+  #waiting: (() => void)[] = [];
+
+  /** Resolves when there is no socket. */
+  idle(): Promise<void> {
+    return this.openSockets === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  socketClosed(): void {
+    if (--this.openSockets > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
 }
 
 export interface SessionOwner {
@@ -82,7 +97,9 @@ export class Session {
     socket.setNoDelay(true);
     socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(error.code ?? 'tcp-failure'));
     socket.on('end', () => this.#fail('tcp-failure'));
+    area.openSockets++;
     socket.on('close', () => {
+      area.socketClosed();
       this.#linger.clear();
       this.#fail('tcp-failure');
     });

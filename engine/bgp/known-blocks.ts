@@ -1,0 +1,39 @@
+/**
+ * Attribute blocks found good before, so that they need not be judged again: a direct-mapped table over the hash the view has
+ * already computed. A hit compares the bytes: a block that merely shares a hash with a good one is judged like any other.
+ */
+import { equalBytes } from '../../sdk/wire/bytes.ts';
+import type { UpdateView } from '../../sdk/wire/update.ts';
+
+const SLOTS = 8192;
+/** Longer blocks are judged every time: they are rare. */
+const STRIDE = 192;
+
+export class KnownBlocks {
+  readonly #bytes = new Uint8Array(SLOTS * STRIDE);
+  readonly #lengths = new Uint8Array(SLOTS);
+  readonly #checks = new Uint32Array(SLOTS);
+  readonly #facts = new Uint32Array(SLOTS);
+  hits = 0;
+
+  /** What was noted for the block of a located view, or -1. */
+  find(view: UpdateView): number {
+    const { block } = view;
+    const slot = (view.blockHash ^ view.context.checkId) & (SLOTS - 1);
+    if (block.length === 0 || this.#lengths[slot] !== block.length || this.#checks[slot] !== view.context.checkId) return -1;
+    if (!equalBytes(this.#bytes, slot * STRIDE, block.bytes, block.at, block.length)) return -1;
+    this.hits++;
+    return this.#facts[slot]!;
+  }
+
+  /** Notes `facts` for the block, which was found good under the view's context. */
+  note(view: UpdateView, facts: number): void {
+    const { block } = view;
+    if (block.length === 0 || block.length > STRIDE) return;
+    const slot = (view.blockHash ^ view.context.checkId) & (SLOTS - 1);
+    this.#bytes.set(block.bytes.subarray(block.at, block.at + block.length), slot * STRIDE);
+    this.#lengths[slot] = block.length;
+    this.#checks[slot] = view.context.checkId;
+    this.#facts[slot] = facts;
+  }
+}

@@ -1,0 +1,90 @@
+/** The configured peers by index, name and address. An index is not given to another peer until rows that name it are long gone. */
+import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
+import type { Peer } from './peer.ts';
+
+/** ms between a peer's removal and the reuse of its index: slices that still walk its routes are done by then. */
+const QUARANTINE = 60_000;
+
+export class PeerTable implements PeerDirectory {
+  readonly #byIndex: (Peer | undefined)[] = [];
+  readonly #byName = new Map<string, Peer>();
+  readonly #byAddress = new Map<string, Peer>();
+  readonly #retired: { readonly index: number; readonly at: number }[] = [];
+
+  // PeerDirectory, for plugins.
+
+  get capacity(): number {
+    return this.#byIndex.length;
+  }
+
+  name(index: number): string {
+    return this.#byIndex[index]?.settings.name ?? '';
+  }
+
+  address(index: number): string {
+    return this.#byIndex[index]?.settings.remoteAddress ?? '';
+  }
+
+  remoteAs(index: number): number {
+    return this.#byIndex[index]?.settings.remoteAs ?? 0;
+  }
+
+  localAs(index: number): number {
+    return this.#byIndex[index]?.settings.localAs ?? 0;
+  }
+
+  group(index: number): string {
+    return this.#byIndex[index]?.settings.group ?? '';
+  }
+
+  // For the reactor.
+
+  get(index: number): Peer | undefined {
+    return this.#byIndex[index];
+  }
+
+  named(name: string): Peer | undefined {
+    return this.#byName.get(name);
+  }
+
+  at(address: string): Peer | undefined {
+    return this.#byAddress.get(address);
+  }
+
+  all(): Iterable<Peer> {
+    return this.#byName.values();
+  }
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  /** An index for a new peer. */
+  freeIndex(now: number): number {
+    const oldest = this.#retired[0];
+    if (oldest !== undefined && now - oldest.at >= QUARANTINE) {
+      this.#retired.shift();
+      return oldest.index;
+    }
+    return this.#byIndex.length;
+  }
+
+  add(peer: Peer): void {
+    this.#byIndex[peer.index] = peer;
+    this.#byName.set(peer.settings.name, peer);
+    this.#byAddress.set(peer.settings.remoteAddress, peer);
+  }
+
+  remove(peer: Peer, now: number): void {
+    this.#byIndex[peer.index] = undefined;
+    this.#byName.delete(peer.settings.name);
+    if (this.#byAddress.get(peer.settings.remoteAddress) === peer) this.#byAddress.delete(peer.settings.remoteAddress);
+    this.#retired.push({ index: peer.index, at: now });
+  }
+
+  /** The peer's address is another now. */
+  moved(peer: Peer, from: string): void {
+    if (this.#byAddress.get(from) === peer) this.#byAddress.delete(from);
+    this.#byAddress.set(peer.settings.remoteAddress, peer);
+  }
+}

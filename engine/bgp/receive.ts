@@ -1,0 +1,363 @@
+/**
+ * The way of a received UPDATE: located in place, judged (RFC 7606) unless its attributes are known to be good, checked for
+ * loops, passed through the peer's filter steps, given an id, kept for those who forward by id, shown to the plugins of the route
+ * path, counted against the prefix limits, told to the bus. Each message either goes the whole way or says why not.
+ */
+import { familyName } from '../../sdk/wire/family.ts';
+import { DISCARD, OK, RESET, UPDATE_MESSAGE_ERROR, WITHDRAW, outcomeName, reasonText } from '../../sdk/wire/fault.ts';
+import type { Outcome } from '../../sdk/wire/fault.ts';
+import { toHex, viewOf } from '../../sdk/wire/bytes.ts';
+import { IPV4_UNICAST, isPrefixFamily, maxPrefixBits, NO_FAMILY } from '../../sdk/wire/family.ts';
+import { notification } from '../../sdk/wire/notification.ts';
+import { PrefixCursor } from '../../sdk/wire/nlri/prefix.ts';
+import { UpdateView } from '../../sdk/wire/update.ts';
+import { UpdateWriter } from '../../sdk/wire/writer.ts';
+import { ceasePrefixes } from './cease.ts';
+import { KnownBlocks } from './known-blocks.ts';
+import { LoopCheck } from './loop-check.ts';
+import type { Self } from './loop-check.ts';
+import type { Peer } from './peer.ts';
+import { HELD_BY_PIPELINE } from './peer.ts';
+import { Pipeline } from './pipeline.ts';
+import type { FilterStep } from './pipeline.ts';
+import { PrefixLimits } from './prefix-limit.ts';
+import { PrefixSet } from './prefix-set.ts';
+import type { Notice } from './fsm.ts';
+
+/** Beside the codec's facts of a block: our AS or cluster is in it. */
+const LOOPS = 1 << 16;
+/** Bytes of a malformed message that its report shows. */
+const REPORT_BYTES = 4096;
+/** Reports of malformed messages a peer may cause in `REPORT_WINDOW` ms; the rest is counted. */
+const REPORT_LIMIT = 10;
+const REPORT_WINDOW = 10_000;
+
+export interface ReceiveHost {
+  readonly area: { readonly bytes: Uint8Array; readonly view: DataView };
+  now(): number;
+  nextMessageId(): number;
+  self(peer: Peer): Self;
+  steps(peer: Peer): readonly FilterStep[];
+  /** Whoever keeps routes and can count them; undefined: nobody does. */
+  counter(): ((peer: number, family: number) => number) | undefined;
+  /** The view is positioned on an accepted message. */
+  accepted(peer: Peer, id: number, view: UpdateView, treatAsWithdraw: boolean): void;
+  endOfRib(peer: Peer, family: number): void;
+  /** For the cache and the bus: a whole message as it counts. `id` 0: none yet, take one. */
+  publish(peer: Peer, id: number, bytes: Uint8Array, at: number, length: number): void;
+  wantsPublish(): boolean;
+  report(
+    severity: 'warning' | 'error',
+    code: string,
+    peer: Peer,
+    message: string,
+    detail?: Readonly<Record<string, unknown>>,
+  ): void;
+  clear(code: string, peer: Peer, family: number): void;
+  /** Work outside a read callback was done: flush. */
+  flushLater(): void;
+  filterFailed(peer: Peer, step: string, error: unknown): void;
+}
+
+/** What a session keeps of its incoming side. */
+class Intake {
+  readonly pipeline: Pipeline;
+  limits: PrefixLimits;
+  readonly sets = new Map<number, PrefixSet>();
+  readonly self: Self;
+  reports = 0;
+  reportsSince = 0;
+  suppressed = 0;
+
+  constructor(pipeline: Pipeline, self: Self) {
+    this.pipeline = pipeline;
+    this.limits = new PrefixLimits([], () => 0);
+    this.self = self;
+  }
+}
+
+export class Receiver {
+  readonly #host: ReceiveHost;
+  readonly #view = new UpdateView();
+  /** For messages that waited: the other view may be in use below us. */
+  readonly #lateView = new UpdateView();
+  readonly #cursor = new PrefixCursor();
+  readonly #loop = new LoopCheck();
+  readonly #intakes = new Map<Peer, Intake>();
+  readonly #withdrawals = new UpdateWriter();
+  known = new KnownBlocks();
+
+  constructor(host: ReceiveHost) {
+    this.#host = host;
+  }
+
+  /** The session came up. */
+  open(peer: Peer): void {
+    const host = this.#host;
+    const pipeline = new Pipeline(
+      {
+        passed: (bytes, at, length, late) => this.#passed(peer, bytes, at, length, late),
+        teardown: (notice, reason) => peer.fault(notice, reason),
+        stepFailed: (step, error) => host.filterFailed(peer, step, error),
+        hold: (held) => peer.hold(HELD_BY_PIPELINE, held),
+      },
+      peer.index,
+      host.steps(peer),
+    );
+    const intake = new Intake(pipeline, host.self(peer));
+    if (host.counter() === undefined) {
+      for (const { family } of peer.settings.families) if (isPrefixFamily(family)) intake.sets.set(family, new PrefixSet());
+    }
+    this.#intakes.set(peer, intake);
+    this.configure(peer);
+  }
+
+  /** The peer's limits changed, or are set for the first time. */
+  configure(peer: Peer): void {
+    const intake = this.#intakes.get(peer);
+    if (intake !== undefined) intake.limits = new PrefixLimits(peer.settings.families, (family) => this.count(peer, family));
+  }
+
+  /** The session went down. */
+  close(peer: Peer): void {
+    this.#intakes.get(peer)?.pipeline.clear();
+    this.#intakes.delete(peer);
+    peer.hold(HELD_BY_PIPELINE, false);
+  }
+
+  /** Prefixes the peer has announced and not withdrawn. */
+  count(peer: Peer, family: number): number {
+    return this.#host.counter()?.(peer.index, family) ?? this.#intakes.get(peer)?.sets.get(family)?.size ?? 0;
+  }
+
+  /** An UPDATE of an established session, `length` bytes at `at` of the read area. */
+  update(peer: Peer, at: number, length: number): void {
+    peer.counters.updatesReceived++;
+    const intake = this.#intakes.get(peer);
+    if (intake === undefined) return;
+    const { bytes, view: bytesView } = this.#host.area;
+    const view = this.#view;
+    const outcome = this.#judge(view, bytes, bytesView, at, length, peer, intake);
+    if (outcome === RESET) {
+      this.#reset(peer, view, intake);
+      return;
+    }
+    if (view.faults.total > 0) this.#note(peer, view, intake);
+    if (view.endOfRib !== NO_FAMILY) peer.counters.eorReceived++;
+    if (intake.pipeline.direct) this.#accept(peer, intake, view);
+    else intake.pipeline.push(bytes, at, length);
+  }
+
+  /** Located and judged; our own doubts (loops) raise the outcome to treat-as-withdraw. */
+  #judge(
+    view: UpdateView,
+    bytes: Uint8Array,
+    bytesView: DataView,
+    at: number,
+    length: number,
+    peer: Peer,
+    intake: Intake,
+  ): Outcome {
+    let outcome = view.locate(bytes, bytesView, at, length, peer.receive);
+    if (outcome === RESET) return RESET;
+    const known = this.known;
+    let facts = known.find(view);
+    if (facts >= 0) outcome = view.trust(facts & 0xffff);
+    else {
+      outcome = view.validate();
+      if (outcome === RESET) return RESET;
+      facts = view.blockFacts;
+      if (view.block.length !== 0 && this.#loop.loops(view, intake.self)) facts |= LOOPS;
+      if (view.faults.total === 0) known.note(view, facts);
+    }
+    if (outcome === RESET) return RESET;
+    if ((facts & LOOPS) !== 0 && announces(view)) {
+      peer.counters.loops++;
+      view.outcome = WITHDRAW;
+      return WITHDRAW;
+    }
+    return outcome;
+  }
+
+  /** After the filter steps, which may have replaced or delayed the message. */
+  #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean): void {
+    const intake = this.#intakes.get(peer);
+    if (intake === undefined) return;
+    const view = late ? this.#lateView : this.#view;
+    if (late || view.bytes !== bytes || view.at !== at) {
+      if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake) === RESET) {
+        this.#reset(peer, view, intake);
+        return;
+      }
+    }
+    this.#accept(peer, intake, view);
+    if (late) this.#host.flushLater();
+  }
+
+  #accept(peer: Peer, intake: Intake, view: UpdateView): void {
+    const host = this.#host;
+    if (announces(view) && view.outcome !== WITHDRAW && this.#passesLimit(view, intake)) {
+      peer.counters.limited++;
+      view.outcome = WITHDRAW;
+    }
+    const withdraw = view.outcome === WITHDRAW;
+    const id = host.nextMessageId();
+    if (intake.sets.size > 0) this.#countOwn(intake, view, withdraw);
+    host.accepted(peer, id, view, withdraw);
+    if (host.wantsPublish()) {
+      if (withdraw) this.#publishWithdrawals(peer, id, view);
+      else host.publish(peer, id, view.bytes, view.at, view.length);
+    }
+    if (view.endOfRib !== NO_FAMILY) host.endOfRib(peer, view.endOfRib);
+    // Last: a limit that is passed ends the session, and nothing may be said of it afterwards.
+    if (view.nlriCount + view.withdrawnCount > 0) this.#limit(peer, intake, IPV4_UNICAST, withdraw ? 0 : view.nlriCount);
+    if (view.reachCount > 0) this.#limit(peer, intake, view.reachFamily, withdraw ? 0 : view.reachCount);
+    if (view.unreachCount > 0) this.#limit(peer, intake, view.unreachFamily, 0);
+  }
+
+  #passesLimit(view: UpdateView, intake: Intake): boolean {
+    const unreach = view.unreachFamily === view.reachFamily ? view.unreachCount : 0;
+    return (
+      intake.limits.wouldExceed(IPV4_UNICAST, view.nlriCount, view.withdrawnCount) ||
+      intake.limits.wouldExceed(view.reachFamily, view.reachCount, unreach)
+    );
+  }
+
+  #limit(peer: Peer, intake: Intake, family: number, announced: number): void {
+    if (this.#intakes.get(peer) !== intake) return;
+    const result = intake.limits.applied(family, announced);
+    if (result === 'within') return;
+    const settings = intake.limits.settings(family);
+    if (settings === undefined) return;
+    const subject = `${peer.settings.remoteAddress}/${familyName(family)}`;
+    switch (result) {
+      case 'warn':
+        this.#host.report('warning', 'prefix-threshold', peer, `${subject}: more than ${settings.prefixWarning} prefixes`, {
+          family: familyName(family),
+        });
+        break;
+      case 'calm':
+        this.#host.clear('prefix-threshold', peer, family);
+        break;
+      case 'exceeded':
+        if (!settings.prefixTeardown) break;
+        this.#host.report('error', 'prefix-maximum', peer, `${subject}: more than ${settings.prefixMaximum} prefixes`, {
+          family: familyName(family),
+        });
+        peer.stopFor(ceasePrefixes(family, settings.prefixMaximum), 'prefix-limit', settings.idleTimeoutSeconds);
+        break;
+    }
+  }
+
+  /** Withdrawals first, as RFC 4271 §3.1 orders them within a message. */
+  #countOwn(intake: Intake, view: UpdateView, withdraw: boolean): void {
+    if (view.withdrawnCount > 0)
+      this.#mark(intake, IPV4_UNICAST, view, view.withdrawnAt, view.withdrawnLength, view.context.addPathIpv4Unicast, false);
+    if (view.unreachCount > 0)
+      this.#mark(intake, view.unreachFamily, view, view.unreachAt, view.unreachLength, view.unreachAddPath, false);
+    if (view.nlriCount > 0)
+      this.#mark(intake, IPV4_UNICAST, view, view.nlriAt, view.nlriLength, view.context.addPathIpv4Unicast, !withdraw);
+    if (view.reachCount > 0)
+      this.#mark(intake, view.reachFamily, view, view.reachAt, view.reachLength, view.reachAddPath, !withdraw);
+  }
+
+  #mark(
+    intake: Intake,
+    family: number,
+    view: UpdateView,
+    at: number,
+    length: number,
+    addPath: boolean,
+    announced: boolean,
+  ): void {
+    const set = intake.sets.get(family);
+    if (set === undefined) return;
+    const cursor = this.#cursor.over(view.view, at, length, maxPrefixBits(family >>> 8), addPath);
+    for (let from = at; cursor.next(); from = cursor.at) {
+      if (announced) set.add(view.view, from, cursor.at - from);
+      else set.delete(view.view, from, cursor.at - from);
+    }
+  }
+
+  /**
+   * For those who only see bytes: what was treated as withdraw is told as the withdrawal it became. Two messages when two
+   * families are concerned, since MP_UNREACH_NLRI can name but one.
+   */
+  #publishWithdrawals(peer: Peer, id: number, view: UpdateView): void {
+    const writer = this.#withdrawals.over(new Uint8Array(65_536));
+    const most = 65_535;
+    writer.beginWithdraw(IPV4_UNICAST, false, most);
+    if (!view.classicIgnored) {
+      if (view.withdrawnLength > 0) writer.addNlri(view.bytes, view.withdrawnAt, view.withdrawnLength);
+      if (view.nlriLength > 0) writer.addNlri(view.bytes, view.nlriAt, view.nlriLength);
+    }
+    if (view.reachLength > 0 && !view.reachIgnored) {
+      writer.beginWithdraw(view.reachFamily, false, most);
+      writer.addNlri(view.bytes, view.reachAt, view.reachLength);
+    }
+    if (view.unreachLength > 0 && !view.unreachIgnored) {
+      if (view.unreachFamily !== view.reachFamily) writer.beginWithdraw(view.unreachFamily, false, most);
+      writer.addNlri(view.bytes, view.unreachAt, view.unreachLength);
+    }
+    writer.close();
+    const { bytes } = writer;
+    for (let at = 0; at < writer.used; ) {
+      const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
+      this.#host.publish(peer, at === 0 ? id : 0, bytes, at, length);
+      at += length;
+    }
+  }
+
+  /** RFC 7606 §6: an error short of a reset leaves one report, one count, and the message's bytes to look at. */
+  #note(peer: Peer, view: UpdateView, intake: Intake): void {
+    if (view.outcome === OK) return;
+    if (view.outcome === DISCARD) peer.counters.malformedDiscarded++;
+    else peer.counters.malformedWithdrawn++;
+    this.#report(peer, view, intake);
+  }
+
+  #reset(peer: Peer, view: UpdateView, intake: Intake): void {
+    peer.counters.malformedReset++;
+    this.#report(peer, view, intake);
+    const notice: Notice = notification(UPDATE_MESSAGE_ERROR, view.subcode, view.notificationData());
+    peer.fault(notice, 'update-error');
+  }
+
+  #report(peer: Peer, view: UpdateView, intake: Intake): void {
+    const now = this.#host.now();
+    if (now - intake.reportsSince > REPORT_WINDOW) {
+      intake.reportsSince = now;
+      intake.reports = 0;
+    }
+    if (++intake.reports > REPORT_LIMIT && view.outcome !== RESET) {
+      intake.suppressed++;
+      return;
+    }
+    const faults = Array.from({ length: view.faults.count }, (_, i) => ({
+      code: view.faults.code(i),
+      approach: outcomeName(view.faults.approach(i)),
+      reason: reasonText(view.faults.reason(i)),
+    }));
+    const worst = faults.find((fault) => fault.approach === outcomeName(view.outcome)) ?? faults[0];
+    const code = worst?.code ?? 0;
+    this.#host.report(
+      'error',
+      'update-malformed',
+      peer,
+      `attribute ${code}: ${worst?.reason ?? 'malformed'}, ${outcomeName(view.outcome)}`,
+      {
+        code,
+        approach: outcomeName(view.outcome),
+        faults,
+        suppressed: intake.suppressed,
+        bytes: toHex(view.bytes, view.at, Math.min(view.length, REPORT_BYTES)),
+      },
+    );
+    intake.suppressed = 0;
+  }
+}
+
+/** Something is announced to a negotiated family. */
+function announces(view: UpdateView): boolean {
+  return (view.nlriLength !== 0 && !view.classicIgnored) || (view.reachLength !== 0 && !view.reachIgnored);
+}
