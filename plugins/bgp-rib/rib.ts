@@ -5,7 +5,7 @@ import type { FamilyRoutes } from '../../sdk/rib/family-routes.ts';
 import { BEST_CHANGED } from '../../sdk/rib/loc-rib.ts';
 import { RouteStore } from '../../sdk/rib/route-store.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
-import { familyName } from '../../sdk/wire/family.ts';
+import { familyName, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
 import { Sweep } from './sweep.ts';
 
@@ -27,7 +27,7 @@ export class Rib {
   /** `seed`: a random number for the hashes. */
   constructor(routes: RoutePath, seed: number) {
     this.routes = routes;
-    this.store = new RouteStore({ interest: BEST_CHANGED, opaque: false, seed });
+    this.store = new RouteStore({ interest: BEST_CHANGED, keeps: isPrefixFamily, seed });
     this.out = new AdjRibOut(routes, this.store.attributes, seed);
     this.#idle = (row) => this.#reclaiming !== undefined && routes.idle(this.#reclaiming, row);
   }

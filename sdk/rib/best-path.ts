@@ -94,6 +94,20 @@ export class BestPath {
     return best;
   }
 
+  /** The best of candidates 0..count-1 that is not the peer's; -1 when there is none. The columns lose the peer's candidates. */
+  pickWithout(count: number, peer: number): number {
+    let kept = 0;
+    for (let i = 0; i < count; i++) {
+      if (this.peer[i] === peer) continue;
+      this.handle[kept] = this.handle[i]!;
+      this.peer[kept] = this.peer[i]!;
+      this.pathId[kept] = this.pathId[i]!;
+      this.stale[kept] = this.stale[i]!;
+      kept++;
+    }
+    return this.pick(kept);
+  }
+
   /**
    * Compares two routes by every step; positive: `a` is preferred, negative: `b`, the number is the step; 0: the same in all. MED counts only
    * when `med` says that both came by the same neighbour AS.

@@ -1,5 +1,5 @@
 // All families together: what a plugin that keeps received routes feeds with UPDATEs.
-import { type Family, IPV4_UNICAST, IPV6_UNICAST, isPrefixFamily } from '../wire/family.ts';
+import { type Family, IPV4_UNICAST, IPV6_UNICAST } from '../wire/family.ts';
 import type { UpdateView } from '../wire/update.ts';
 import { AttributeTable } from './attribute-table.ts';
 import { type FamilyRoutes, familyRoutes } from './family-routes.ts';
@@ -10,8 +10,8 @@ import { ReceivedBlock } from './received-block.ts';
 export interface RouteStoreOptions {
   /** Bits of a change that put a row on its family's list of changed rows. */
   readonly interest: number;
-  /** Keep families that are no plain prefixes too, entry by entry as bytes. */
-  readonly opaque: boolean;
+  /** Which families are kept; one that is no plain prefix is kept entry by entry as bytes. */
+  readonly keeps: (family: Family) => boolean;
   /** Mixed into every hash: a random number, so that a peer cannot aim at one chain. */
   readonly seed: number;
   /** Rows of a family never exceeded; NLRI past it are counted in `refused`. */
@@ -35,7 +35,7 @@ export class RouteStore {
   /** The routes of a family, made when they are first asked for; undefined when the family is not kept. */
   family(family: Family): FamilyRoutes | undefined {
     for (const routes of this.families) if (routes.family === family) return routes;
-    if (!this.#options.opaque && !isPrefixFamily(family)) return undefined;
+    if (!this.#options.keeps(family)) return undefined;
     const { interest, seed, rowLimit } = this.#options;
     const made = familyRoutes(family, this.attributes, this.peers, {
       interest,

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { BEST_CHANGED } from '../../../sdk/rib/loc-rib.ts';
 import { RouteStore } from '../../../sdk/rib/route-store.ts';
 import { toHex } from '../../../sdk/wire/bytes.ts';
-import { IPV4_UNICAST, IPV6_UNICAST, parseFamily } from '../../../sdk/wire/family.ts';
+import { IPV4_UNICAST, IPV6_UNICAST, isPrefixFamily, parseFamily } from '../../../sdk/wire/family.ts';
 import { FakeRoutePath } from '../../support/fake-route-path.ts';
 import { block } from '../../support/rib-attributes.ts';
 
@@ -20,7 +20,7 @@ interface Bench {
 
 function bench(opaque = false, rowLimit?: number): Bench {
   const routes = new FakeRoutePath();
-  const store = new RouteStore({ interest: BEST_CHANGED, opaque, seed: 7, rowLimit });
+  const store = new RouteStore({ interest: BEST_CHANGED, keeps: opaque ? () => true : isPrefixFamily, seed: 7, rowLimit });
   routes.onUpdate((peer, _id, view, treatAsWithdraw) => store.receive(peer, view, treatAsWithdraw));
   return {
     routes,

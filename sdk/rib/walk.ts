@@ -1,6 +1,6 @@
 // An answer that walks a table: rows are made when the reader asks for them, a chunk at a time, so a million of them cost no more memory than
 // a chunk, and no session waits longer than one takes to make.
-import type { AnswerChunk, AnswerHead, AnswerRecord, AnswerSource } from '../../sdk/rpc/answer.ts';
+import type { AnswerChunk, AnswerHead, AnswerRecord, AnswerSource } from '../rpc/answer.ts';
 
 /** Rows and characters a chunk holds at most. */
 const CHUNK_ROWS = 256;
