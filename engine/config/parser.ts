@@ -7,18 +7,18 @@ import {
   extension,
   type LeafListNode,
   type LeafNode,
-  type ListNode,
   type ParentNode,
   type SchemaNode,
 } from '../../yang/compile/schema.ts';
 import { clamp, type Findings, type Place } from './fault.ts';
 import { FreeParser } from './free-parser.ts';
 import { LexFault, Lexer, type Token } from './lexer.ts';
+import { ListParser } from './list-parser.ts';
+import { StatementIndex } from './statement-index.ts';
 import {
   append,
   type BlockStatement,
   type ConfigStatement,
-  type EntryStatement,
   type LeafListStatement,
   type Member,
   type SyntaxTree,
@@ -60,13 +60,13 @@ export interface Head {
 }
 
 /** Where a statement goes: the list it joins, the schema above it, its path. */
-interface Where {
+export interface Where {
   readonly schema: ParentNode;
   readonly into: ConfigStatement[];
   readonly path: string;
 }
 
-const INACTIVE = 'inactive:';
+export const INACTIVE = 'inactive:';
 
 export class Parser {
   readonly lexer: Lexer;
@@ -74,8 +74,8 @@ export class Parser {
   readonly findings: Findings;
   readonly #validators: Validators;
   readonly #free: FreeParser;
-  /** For each list of statements, where a name or list entry stands: duplicates and repeated blocks are found in one step. */
-  readonly #index = new WeakMap<ConfigStatement[], Map<string, number>>();
+  readonly #lists: ListParser;
+  readonly index = new StatementIndex();
 
   constructor(text: string, origin: string, validators: Validators, findings: Findings) {
     this.lexer = new Lexer(text);
@@ -83,12 +83,13 @@ export class Parser {
     this.findings = findings;
     this.#validators = validators;
     this.#free = new FreeParser(this);
+    this.#lists = new ListParser(this);
   }
 
   file(tree: SyntaxTree): void {
     const where: Where = { schema: tree.schema, into: tree.children, path: '' };
     while (true) {
-      this.#statements(where, (head) => this.#statement(where, head));
+      this.#statements(where, (head) => this.statement(where, head));
       const token = this.lexer.next();
       append(
         tree.closing,
@@ -121,7 +122,7 @@ export class Parser {
     }
   }
 
-  #statement(where: Where, head: Head, token = this.lexer.next()): void {
+  statement(where: Where, head: Head, token = this.lexer.next()): void {
     if (token.kind !== 'word') {
       this.unexpected(token, where.path, 'a keyword');
       this.recover(token);
@@ -131,7 +132,7 @@ export class Parser {
     const name = marked ? token.text.slice(INACTIVE.length) : token.text;
     const schema = childOf(where.schema, name) ?? this.#openLeaf(where.schema, name);
     if (schema === undefined) {
-      this.#unknown(where, name, token);
+      this.unknown(where, name, token);
       this.recover(token);
       return;
     }
@@ -143,7 +144,7 @@ export class Parser {
     return extension(parent, 'allow-unknown-fields') === undefined ? undefined : { kind: 'leaf', name, type: { base: 'string' } };
   }
 
-  #unknown(where: Where, name: string, place: Place): void {
+  unknown(where: Where, name: string, place: Place): void {
     if (this.findings.full) {
       this.findings.fault(place, '', '');
       return;
@@ -168,7 +169,7 @@ export class Parser {
         this.#container(where, schema, head, path);
         return;
       case 'list':
-        this.#list(where, schema, head, path);
+        this.#lists.list(where, schema, head, path);
         return;
       case 'anydata':
         this.#free.any(where.into, schema.name, head, path);
@@ -188,12 +189,12 @@ export class Parser {
         return;
       }
       if (taken === undefined) this.lexer.next();
-      this.#keep(token, head);
+      this.keep(token, head);
       text = canonical(schema.type, token.text);
       place = token;
-      this.#check(schema, text, place, path);
+      this.check(schema, text, place, path);
     }
-    const before = this.#lookup(where.into, schema.name, head.inactive);
+    const before = this.index.find(where.into, schema.name, head.inactive);
     if (before !== undefined) {
       this.findings.warn(
         head.place,
@@ -202,12 +203,12 @@ export class Parser {
       );
       append(head.comments, before.comments);
     }
-    const statement = { kind: 'leaf' as const, ...this.#written(schema.name, head), place, schema, value: text };
-    this.#add(where.into, statement, schema.name);
+    const statement = { kind: 'leaf' as const, ...this.written(schema.name, head), place, schema, value: text };
+    this.index.add(where.into, statement, schema.name);
     statement.trailing = this.end(path, head);
   }
 
-  #check(schema: LeafNode | LeafListNode, text: string, place: Place, path: string): void {
+  check(schema: LeafNode | LeafListNode, text: string, place: Place, path: string): void {
     const own = extension(schema, 'validate');
     const fault =
       checkValue(schema.type, text, this.#validators) ??
@@ -217,8 +218,8 @@ export class Parser {
   }
 
   #leafList(where: Where, schema: LeafListNode, head: Head, path: string): void {
-    const members = this.#members(schema, head, path, false);
-    const before = this.#lookup(where.into, schema.name, head.inactive);
+    const members = this.members(schema, head, path, false);
+    const before = this.index.find(where.into, schema.name, head.inactive);
     if (before?.kind === 'leaf-list') {
       append(before.members, members);
       append(before.comments, head.comments);
@@ -226,13 +227,13 @@ export class Parser {
       if (trailing !== '') before.comments.push(trailing);
       return;
     }
-    const statement: LeafListStatement = { kind: 'leaf-list', ...this.#written(schema.name, head), schema, members };
-    this.#add(where.into, statement, schema.name);
+    const statement: LeafListStatement = { kind: 'leaf-list', ...this.written(schema.name, head), schema, members };
+    this.index.add(where.into, statement, schema.name);
     statement.trailing = this.end(path, head);
   }
 
   /** Values up to the end of the statement. `raw` keeps brackets as members: the words are another language's. */
-  #members(schema: LeafListNode, head: Head, path: string, raw: boolean): Member[] {
+  members(schema: LeafListNode, head: Head, path: string, raw: boolean): Member[] {
     const members: Member[] = [];
     let open = 0;
     while (true) {
@@ -240,7 +241,7 @@ export class Parser {
       if (token.kind === 'end' || token.kind === '{' || token.kind === '}') break;
       if (token.kind === ';' && (open === 0 || !token.implied)) break;
       this.lexer.next();
-      this.#keep(token, head);
+      this.keep(token, head);
       if (token.kind === ';') continue;
       if (token.kind === '[' || token.kind === '(') open++;
       if (token.kind === ']' || token.kind === ')') open--;
@@ -252,7 +253,7 @@ export class Parser {
       }
       const inactive = !raw && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text.length > INACTIVE.length;
       const text = canonical(schema.type, inactive ? token.text.slice(INACTIVE.length) : token.text);
-      this.#check(schema, text, token, path);
+      this.check(schema, text, token, path);
       members.push({ text, inactive, place: token });
     }
     if (open > 0) this.findings.fault(this.lexer.peek(), path, `a "]" or ")" is missing after ${schema.name}`);
@@ -268,7 +269,7 @@ export class Parser {
     }
     if (token.kind === '{') {
       const block = this.#block(where.into, schema, head);
-      this.#body({ schema, into: block.children, path }, block, head);
+      this.body({ schema, into: block.children, path }, block, head);
       return;
     }
     if (token.kind === ';' && schema.presence === true) {
@@ -284,34 +285,34 @@ export class Parser {
       const inner: Where = { schema, into: this.#block(where.into, schema, head).children, path };
       const below: Head = { comments: [], blank: false, inactive: false, place: token };
       this.lexer.next();
-      this.#keep(token, head);
+      this.keep(token, head);
       // `add-path send;` is the word, `add-path send true;` the field of that name.
       const alone = [';', '}', 'end'].includes(this.lexer.peek().kind);
       if (takesWord && (!named || alone)) this.#leaf(inner, target, below, join(path, target.name), token);
-      else this.#statement(inner, below, token);
+      else this.statement(inner, below, token);
       return;
     }
-    if (token.kind === 'word') this.#unknown({ schema, into: [], path }, token.text, token);
+    if (token.kind === 'word') this.unknown({ schema, into: [], path }, token.text, token);
     else this.findings.fault(token, path, `${schema.name} needs a block, found ${describe(token)}`);
     this.recover();
   }
 
   /** The block of a container: a repeated one continues the first. */
   #block(into: ConfigStatement[], schema: ContainerNode, head: Head): BlockStatement {
-    const before = this.#lookup(into, schema.name, head.inactive);
+    const before = this.index.find(into, schema.name, head.inactive);
     if (before?.kind === 'container') {
       append(before.comments, head.comments);
       return before;
     }
-    const block: BlockStatement = { kind: 'container', ...this.#written(schema.name, head), schema, children: [], closing: [] };
-    this.#add(into, block, schema.name);
+    const block: BlockStatement = { kind: 'container', ...this.written(schema.name, head), schema, children: [], closing: [] };
+    this.index.add(into, block, schema.name);
     return block;
   }
 
   /** `{ … }` with the comments before the brace and the one behind it. */
-  #body(where: Where, owner: { closing: string[]; trailing: string }, head: Head, one?: (head: Head) => void): void {
-    this.#keep(this.lexer.next(), head);
-    this.#statements(where, one ?? ((inner) => this.#statement(where, inner)));
+  body(where: Where, owner: { closing: string[]; trailing: string }, head: Head, one?: (head: Head) => void): void {
+    this.keep(this.lexer.next(), head);
+    this.#statements(where, one ?? ((inner) => this.statement(where, inner)));
     const token = this.lexer.next();
     append(
       owner.closing,
@@ -324,171 +325,7 @@ export class Parser {
     owner.trailing = this.trailing() || owner.trailing;
   }
 
-  #list(where: Where, schema: ListNode, head: Head, path: string): void {
-    const token = this.lexer.peek();
-    if (token.kind === '{') {
-      if (extension(schema, 'syntax') === 'inline-list') {
-        const outer: Where = { schema, into: where.into, path };
-        const owner = { closing: [] as string[], trailing: '' };
-        let first = true;
-        this.#body(outer, owner, head, (inner) => {
-          const comments = first ? [...head.comments, ...inner.comments] : inner.comments;
-          const blank = first ? head.blank : inner.blank;
-          first = false;
-          this.#entry(where, schema, { ...inner, comments, blank, inactive: inner.inactive || head.inactive }, path);
-        });
-        const last = where.into.at(-1);
-        if (last !== undefined) append(last.comments, [...owner.closing, ...(owner.trailing === '' ? [] : [owner.trailing])]);
-        return;
-      }
-      const entry = this.#newEntry(where.into, schema, ['default'], head, true, path);
-      this.#anonymous({ schema, into: entry.children, path }, entry, head);
-      return;
-    }
-    this.#entry(where, schema, head, path);
-  }
-
-  /** `list { field … }`: only when its first word is a field, else a key was forgotten. */
-  #anonymous(where: Where, entry: EntryStatement, head: Head): void {
-    let first = true;
-    this.#body(where, entry, head, (inner) => {
-      const token = this.lexer.peek();
-      if (first && token.kind === 'word' && childOf(where.schema, token.text) === undefined) {
-        this.findings.fault(
-          head.place,
-          where.path,
-          `${where.schema.name} needs a name: unknown field in ${where.schema.name}: ${clamp(token.text)}`,
-        );
-        this.lexer.next();
-        this.recover(token);
-      } else this.#statement(where, inner);
-      first = false;
-    });
-  }
-
-  #entry(where: Where, schema: ListNode, head: Head, path: string): void {
-    const keys: string[] = [];
-    let inactive = head.inactive;
-    for (const name of schema.keys) {
-      const token = this.lexer.peek();
-      if (token.kind !== 'word' && token.kind !== 'string') {
-        this.findings.fault(token, path, `${schema.name} needs a ${name}, found ${describe(token)}`);
-        this.recover();
-        return;
-      }
-      this.lexer.next();
-      this.#keep(token, head);
-      const marked = keys.length === 0 && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text !== INACTIVE;
-      if (marked) inactive = true;
-      const text = marked ? token.text.slice(INACTIVE.length) : token.text;
-      const leaf = childOf(schema, name);
-      if (leaf?.kind === 'leaf') this.#check(leaf, text, token, path);
-      keys.push(text);
-    }
-    const own = join(path, keys.join(' '));
-    const entry = this.#newEntry(where.into, schema, keys, { ...head, inactive }, false, own);
-    this.#entryRest({ schema, into: entry.children, path: own }, entry, head);
-  }
-
-  #entryRest(where: Where & { schema: ParentNode }, entry: EntryStatement, head: Head): void {
-    const { schema } = entry;
-    const inner: Head = { place: head.place, inactive: false, comments: [], blank: false };
-    const fields = schema.children.filter((child) => !schema.keys.includes(child.name));
-    let used = 0;
-    while (true) {
-      const token = this.lexer.peek();
-      if (token.kind === '{') {
-        this.#body(where, entry, head);
-        return;
-      }
-      if (token.kind === ';' || token.kind === '}' || token.kind === 'end') {
-        entry.trailing = this.end(where.path, head);
-        return;
-      }
-      const field = token.kind === 'word' ? childOf(schema, token.text) : undefined;
-      const inline = extension(schema, 'syntax') === 'inline-list';
-      if (
-        field !== undefined &&
-        !schema.keys.includes(field.name) &&
-        (!inline || field.kind === 'container' || field.kind === 'list')
-      ) {
-        this.#statement(where, { ...inner, place: token });
-        return;
-      }
-      const next = inline ? fields[used++] : undefined;
-      if (next?.kind === 'leaf-list') {
-        const members = this.#members(next, head, where.path, true);
-        this.#add(
-          entry.children,
-          { kind: 'leaf-list', ...this.#written(next.name, { ...inner, place: token }), schema: next, members },
-          next.name,
-        );
-      } else if (next?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
-        this.lexer.next();
-        this.#keep(token, head);
-        const value = canonical(next.type, token.text);
-        this.#check(next, value, token, join(where.path, next.name));
-        this.#add(
-          entry.children,
-          { kind: 'leaf', ...this.#written(next.name, { ...inner, place: token }), schema: next, value },
-          next.name,
-        );
-      } else {
-        if (token.kind === 'word' && !inline) this.#unknown(where, token.text, token);
-        else this.unexpected(token, where.path, 'the end of the statement');
-        this.recover();
-        return;
-      }
-    }
-  }
-
-  #newEntry(
-    into: ConfigStatement[],
-    schema: ListNode,
-    keys: readonly string[],
-    head: Head,
-    anonymous: boolean,
-    path: string,
-  ): EntryStatement {
-    const entry: EntryStatement = {
-      kind: 'entry',
-      ...this.#written(schema.name, head),
-      schema,
-      keys,
-      anonymous,
-      children: [],
-      closing: [],
-    };
-    const id = `${schema.name}\0${keys.join('\0')}`;
-    const repeatable =
-      extension(schema, 'repeatable') !== undefined && (anonymous || extension(schema, 'syntax') === 'inline-list');
-    const before = this.#lookup(into, id, false);
-    if (before !== undefined && !head.inactive && !repeatable) {
-      const hint = `first on line ${before.place.line}`;
-      this.findings.fault(head.place, path, `duplicate list key for ${schema.name}: ${clamp(keys.join(' '))}`, { hint });
-    }
-    this.#add(into, entry, id);
-    return entry;
-  }
-
-  #lookup(into: ConfigStatement[], id: string, inactive: boolean): ConfigStatement | undefined {
-    const at = this.#index.get(into)?.get(inactive ? `${id}\0inactive` : id);
-    return at === undefined ? undefined : into[at];
-  }
-
-  #add(into: ConfigStatement[], statement: ConfigStatement, id: string): void {
-    let index = this.#index.get(into);
-    if (index === undefined) {
-      index = new Map();
-      this.#index.set(into, index);
-    }
-    const key = statement.inactive ? `${id}\0inactive` : id;
-    const before = statement.kind === 'leaf' ? index.get(key) : undefined;
-    if (before !== undefined) into[before] = statement;
-    else index.set(key, into.push(statement) - 1);
-  }
-
-  #written(name: string, head: Head): Omit<LeafListStatement, 'kind' | 'schema' | 'members'> {
+  written(name: string, head: Head): Omit<LeafListStatement, 'kind' | 'schema' | 'members'> {
     const { place, inactive, comments, blank } = head;
     return {
       name,
@@ -502,7 +339,7 @@ export class Parser {
   }
 
   /** Comments inside a statement move in front of it. */
-  #keep(token: Token, head: Head): void {
+  keep(token: Token, head: Head): void {
     if (token === head.place) return;
     for (const comment of token.comments) head.comments.push(comment.text);
   }

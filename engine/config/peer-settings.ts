@@ -71,6 +71,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     ignoreFamilyMismatch: fields
       .entries('session/family')
       .some((one) => one.key === IGNORE_MISMATCH && one.text('mode') !== 'disable'),
+    ...(fields.has('session/enforce-first-as') ? { enforceFirstAs: fields.flag('session/enforce-first-as') } : {}),
     asn4: fields.text('session/capability/asn4') as CapabilityMode,
     routeRefresh: capability(fields, 'route-refresh'),
     extendedMessage: capability(fields, 'extended-message'),

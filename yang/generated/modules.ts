@@ -908,4 +908,23 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   }
 }
 `,
+  'zest-session': `module zest-session {
+  namespace "urn:zest:session";
+  prefix zxs;
+  import ze-bgp-conf { prefix zb; }
+  description "What Zest adds to a peer's session.";
+
+  grouping session-checks {
+    leaf enforce-first-as {
+      type boolean;
+      description "eBGP: treat a path that does not begin with the neighbour's AS as withdrawn (RFC 4271 6.3); not for a route server's client";
+    }
+  }
+
+  augment "/zb:bgp/zb:session" { uses session-checks; }
+  augment "/zb:bgp/zb:peer/zb:session" { uses session-checks; }
+  augment "/zb:bgp/zb:group/zb:session" { uses session-checks; }
+  augment "/zb:bgp/zb:group/zb:peer/zb:session" { uses session-checks; }
+}
+`,
 };

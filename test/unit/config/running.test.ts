@@ -221,6 +221,17 @@ test('every command a block makes is one the codec reads', () => {
   for (const [, , command] of commands) assert.deepEqual([command, codec.parse(command).ok], [command, true]);
 });
 
+test('a group can ask that paths begin with the neighbour, a peer can be let off', () => {
+  const text = LAYERS.replace(
+    'session { community { send [ all ]; }',
+    'session { enforce-first-as true; community { send [ all ]; }',
+  );
+  const checks = (config: RunningConfig): unknown[] => config.reactor.peers.map((peer) => peer.enforceFirstAs);
+  assert.deepEqual(checks(load(LAYERS)), [undefined, undefined]);
+  assert.deepEqual(checks(load(text)), [true, true]);
+  assert.deepEqual(checks(load(text.replace('remote 65001;', 'remote 65001; } enforce-first-as false; asn {'))), [false, true]);
+});
+
 test('a pool holds its routes back unless it says otherwise', () => {
   const held = (word: string): number =>
     load(route('next-hop self;', 'ipv4/unicast add 10.0.0.0/8; } watchdog { name pool; ' + word)).reactor.peers[0]?.updates
