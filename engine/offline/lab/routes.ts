@@ -132,7 +132,7 @@ export function generateRoutes(options: GeneratedRoutes, target: PackingTarget):
 
 function generatedBlock(set: number, target: PackingTarget, family: Family, out: Uint8Array): number {
   const path = [target.localAs];
-  for (let hop = 0; hop < 1 + (set % 4); hop++) path.push(64_512 + ((set * 7 + hop * 13) % 1000));
+  for (let hop = 0; hop < 1 + (set % 4); hop++) path.push(64_512 + ((set * 7 + hop * 13) % 400));
   const internal = target.localAs === target.peerAs;
   const width = target.asn4 ? 4 : 2;
   const hops = internal ? path.slice(1) : path;

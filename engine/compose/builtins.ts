@@ -1,0 +1,33 @@
+// The plugins that ship with the daemon: one folder each below plugins/. Deleting a folder removes its feature.
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { PluginDefinition } from '../../sdk/plugin/define.ts';
+import type { BuiltinPlugin } from '../host/plan.ts';
+
+const FOLDER = new URL('../../plugins/', import.meta.url);
+const INDEX = import.meta.url.endsWith('.ts') ? 'index.ts' : 'index.js';
+
+export function builtinNames(): readonly string[] {
+  return readdirSync(fileURLToPath(FOLDER), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+/** Reads what each says of itself; nothing of it runs. */
+export async function loadBuiltins(): Promise<readonly BuiltinPlugin[]> {
+  return Promise.all(
+    builtinNames().map(async (name) => {
+      const moduleUrl = new URL(`${name}/${INDEX}`, FOLDER).href;
+      const { default: definition } = (await import(moduleUrl)) as { readonly default: PluginDefinition };
+      return {
+        name: definition.name,
+        placement: definition.placement,
+        moduleUrl,
+        roots: definition.autoload,
+        dependencies: definition.dependencies,
+        families: (definition.declaration.families ?? []).map((family) => family.name),
+      };
+    }),
+  );
+}

@@ -1,0 +1,155 @@
+// What commands see of the engine.
+import { formatIpv4 } from '../../sdk/wire/address.ts';
+import type { ProcessBinding, ReactorPort } from '../bgp/port.ts';
+import type { EventBus } from '../bus/bus.ts';
+import type { CommandContext, HealthPart, PluginCommands, PluginEntry } from '../command/context.ts';
+import type { RunningConfig } from '../config/running.ts';
+import type { Clock } from '../core/clock.ts';
+import { LOG_LEVELS, type LogLevel, type RootLog } from '../core/root-log.ts';
+import type { PluginHost, PluginRow } from '../host/host.ts';
+
+/** The daemon, as far as commands steer it. */
+export interface DaemonSteering {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly configPath: string;
+  config(): RunningConfig | undefined;
+  host(): PluginHost | undefined;
+  reload: CommandContext['daemon']['reload'];
+  stop(reason: string): void;
+}
+
+export interface ContextParts {
+  readonly clock: Clock;
+  readonly reactor: ReactorPort;
+  readonly bus: EventBus;
+  readonly routes: CommandContext['routes'];
+  readonly rootLog: RootLog;
+  readonly daemon: DaemonSteering;
+}
+
+export function commandContext(parts: ContextParts): CommandContext {
+  const { clock, reactor, bus, routes, rootLog, daemon } = parts;
+  const plugins = pluginCommands(bus, daemon);
+  return {
+    version: daemon.version,
+    clock,
+    reactor,
+    peers: { list: () => bus.directory.list },
+    routes,
+    plugins,
+    events: bus,
+    reports: {
+      warnings: () => bus.reports.warnings(),
+      errors: () => bus.reports.errors(),
+      health: () => health(bus, plugins.list()),
+    },
+    daemon: {
+      pid: process.pid,
+      startedAt: daemon.startedAt,
+      configPath: daemon.configPath,
+      routerId: () => {
+        const config = daemon.config();
+        return config === undefined ? '' : formatIpv4(config.reactor.routerId);
+      },
+      localAs: () => daemon.config()?.reactor.localAs ?? 0,
+      reload: () => daemon.reload(),
+      stop: (reason) => daemon.stop(reason),
+    },
+    logs: {
+      levels: () => rootLog.levels(),
+      set: (subsystem, level) => {
+        if (!isLevel(level)) return `unknown level "${level.slice(0, 32)}" (${LOG_LEVELS.join(', ')})`;
+        rootLog.set(subsystem, level);
+        return undefined;
+      },
+      recent: () =>
+        rootLog.recent().map(({ at, level, subsystem, message, fields }) => ({
+          at,
+          level: level === 'disabled' ? 'error' : level,
+          subsystem,
+          message,
+          fields: fields as Readonly<Record<string, unknown>>,
+        })),
+    },
+  };
+}
+
+function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
+  const running = (plugin: string): PluginHost => {
+    const host = daemon.host();
+    if (host === undefined) throw new Error(`${plugin}: the plugin host is not up yet`);
+    return host;
+  };
+  return {
+    list: () => (daemon.host()?.list() ?? []).map(entry),
+    execute: (plugin, input, signal) => running(plugin).execute(plugin, input, signal),
+    granted: (plugin, send, peer) => granted(daemon, plugin, send, bus.directory.at(peer).name),
+    subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
+    unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
+    sessionReady: () => undefined,
+  };
+}
+
+function notThere(daemon: DaemonSteering, plugin: string): string | undefined {
+  return daemon.host()?.stream(plugin) === undefined ? 'plugin process not running' : undefined;
+}
+
+/** Built-in plugins may send everything; another what `process NAME { send [ … ] }` of the peer grants (design §5). */
+export function granted(daemon: Pick<DaemonSteering, 'config' | 'host'>, plugin: string, send: string, peer: string): boolean {
+  if (daemon.host()?.kindOf(plugin) === 'built-in') return true;
+  const bindings = daemon.config()?.processBindings.get(plugin) ?? [];
+  return bindings.some((one) => one.peer === peer && sends(one.binding, send));
+}
+
+function sends(binding: ProcessBinding, send: string): boolean {
+  return binding.send.includes(send);
+}
+
+function entry(row: PluginRow): PluginEntry {
+  return {
+    name: row.name,
+    kind: row.kind,
+    placement: row.placement,
+    stage: row.stage,
+    state: row.state,
+    policy: row.policy,
+    restarts: row.restarts,
+    pid: row.pid ?? 0,
+    'queue-batches': row.queueBatches,
+    'queue-bytes': row.queueBytes,
+    events: row.events,
+    dropped: row.dropped,
+    commands: row.commands,
+    since: new Date(row.since).toISOString(),
+    'last-error': row.lastError,
+  };
+}
+
+function health(bus: EventBus, plugins: readonly PluginEntry[]): readonly HealthPart[] {
+  const warnings = bus.reports.warnings();
+  const down = plugins.filter((plugin) => plugin.state === 'failed' || plugin.state === 'disabled');
+  const listeners = warnings.filter((warning) => warning.code.startsWith('listen'));
+  return [
+    part(
+      'bgp',
+      listeners.map((warning) => warning.message),
+    ),
+    part(
+      'plugins',
+      down.map((plugin) => `${plugin.name} is ${plugin.state}`),
+    ),
+    part(
+      'events',
+      warnings.filter((warning) => warning.source === 'bus').map((warning) => `${warning.subject}: ${warning.message}`),
+    ),
+  ];
+}
+
+function part(name: string, reasons: readonly string[]): HealthPart {
+  return { name, status: reasons.length === 0 ? 'healthy' : 'degraded', reason: reasons.join('; ') };
+}
+
+function isLevel(text: string): text is LogLevel {
+  return (LOG_LEVELS as readonly string[]).includes(text);
+}

@@ -1,0 +1,390 @@
+// The composition root: builds every part, wires it, starts in order, stops in reverse. Nothing imports it but the program.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ReactorPort, ReactorSettings } from './bgp/port.ts';
+import { EventBus } from './bus/bus.ts';
+import { CodecRegistry, type NlriCaller } from './codec/registry.ts';
+import { RouteCommands } from './codec/route-command.ts';
+import { builtInHandlers } from './command/builtin/index.ts';
+import { Dispatcher } from './command/dispatch.ts';
+import { ControlDoor } from './command/door.ts';
+import { RouteUpdates } from './command/route-updates.ts';
+import { builtinNames, loadBuiltins } from './compose/builtins.ts';
+import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
+import { ConfigRoutes } from './compose/config-routes.ts';
+import { Originations } from './compose/originations.ts';
+import { startReactor } from './compose/reactor.ts';
+import { engineServices } from './compose/services.ts';
+import { diffConfigs } from './config/diff.ts';
+import { loadConfig } from './config/load.ts';
+import type { RunningConfig } from './config/running.ts';
+import { faultText, validateReport } from './config/validate-report.ts';
+import { type Clock, systemClock } from './core/clock.ts';
+import { controlSocketPath, type Environment } from './core/control-socket.ts';
+import type { Log } from './core/log.ts';
+import { type LogLevel, type LogSettings, RootLog } from './core/root-log.ts';
+import { PluginHost } from './host/host.ts';
+import type { StartupNeeds } from './host/plan.ts';
+import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
+
+export interface DaemonOptions {
+  /** A file, or the text of one that came by standard input. */
+  readonly configPath?: string | undefined;
+  readonly text?: string | undefined;
+  /** Settings of the command line, by dotted name. */
+  readonly flags: Readonly<Record<string, string>>;
+  readonly env: Environment;
+  readonly version: string;
+}
+
+export interface DaemonHandle {
+  /** Exit code: 0 stopped, 1 could not start, 3 a plugin of policy `fatal` has failed. */
+  readonly done: Promise<number>;
+  reload(): Promise<ReloadOutcome>;
+  stop(reason: string): void;
+}
+
+export type ReloadOutcome =
+  | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly errors: readonly string[] };
+
+const EXIT_FAILED = 1;
+const EXIT_FATAL_PLUGIN = 3;
+
+/** Starts the daemon; never throws for what an operator can cause. */
+export function runDaemon(options: DaemonOptions): DaemonHandle {
+  const daemon = new Daemon(options);
+  return { done: daemon.run(), reload: () => daemon.reload(), stop: (reason) => daemon.stop(reason) };
+}
+
+class Daemon {
+  readonly #options: DaemonOptions;
+  readonly #clock: Clock = systemClock;
+  readonly #startedAt = Date.now();
+  #config: RunningConfig | undefined;
+  #rootLog: RootLog | undefined;
+  #log: Log | undefined;
+  #host: PluginHost | undefined;
+  #running: Running | undefined;
+  #exitCode = 0;
+  #end: (() => void) | undefined;
+  #stopReason: string | undefined;
+  #reloading: Promise<ReloadOutcome> | undefined;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<number> {
+    const loaded = this.#load();
+    if (!loaded.ok) {
+      process.stderr.write(loaded.text);
+      return EXIT_FAILED;
+    }
+    this.#config = loaded.config;
+    this.#rootLog = new RootLog(logSettings(loaded.config));
+    this.#log = this.#rootLog.log('daemon');
+    for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
+    const closers: (() => Promise<void> | void)[] = [];
+    try {
+      await this.#start(closers);
+      if (this.#stopReason === undefined) await new Promise<void>((resolve) => (this.#end = resolve));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#log.error({ error: message }, 'the daemon cannot start');
+      process.stderr.write(`error: ${message}\n`);
+      this.#exitCode ||= EXIT_FAILED;
+    }
+    await this.#close(closers);
+    this.#rootLog.flush();
+    return this.#exitCode;
+  }
+
+  stop(reason: string): void {
+    this.#stopReason ??= reason;
+    this.#end?.();
+  }
+
+  /** One at a time; a request during another waits for it and then reads the file again. */
+  async reload(): Promise<ReloadOutcome> {
+    while (this.#reloading !== undefined) await this.#reloading;
+    this.#reloading = this.#reload();
+    try {
+      return await this.#reloading;
+    } finally {
+      this.#reloading = undefined;
+    }
+  }
+
+  async #start(closers: (() => Promise<void> | void)[]): Promise<void> {
+    const config = this.#config;
+    const rootLog = this.#rootLog;
+    const log = this.#log;
+    if (config === undefined || rootLog === undefined || log === undefined) return;
+    const clock = this.#clock;
+    const { env, flags } = this.#options;
+    const uid = process.getuid?.() ?? 0;
+
+    const registry = new CodecRegistry();
+    const bus = new EventBus({ clock, log: rootLog.log('bus'), registry });
+    bus.setBindings(bindingsByPeer(config));
+    const reactor = await startReactor({
+      thread: config.environment.reactorThread,
+      clock,
+      log: (subsystem) => rootLog.log(subsystem),
+      bus,
+    });
+    closers.push(() => reactor.stop(''));
+    bus.connect(reactor);
+
+    const parser = new RouteCommands(registry);
+    const codecs: NlriCaller = {
+      decodeNlri: (plugin, input) => this.#nlri().decodeNlri(plugin, input),
+      encodeNlri: (plugin, input) => this.#nlri().encodeNlri(plugin, input),
+    };
+    const originations = new Originations(reactor);
+    const routes = new RouteUpdates(parser, codecs, originations);
+    const steering: DaemonSteering = {
+      version: this.#options.version,
+      startedAt: this.#startedAt,
+      configPath: this.#options.configPath ?? '-',
+      config: () => this.#config,
+      host: () => this.#host,
+      reload: () => this.reload(),
+      stop: (reason) => this.stop(reason),
+    };
+    const context = commandContext({ clock, reactor, bus, routes, rootLog, daemon: steering });
+    const dispatcher = new Dispatcher(context, builtInHandlers(), rootLog.log('command'));
+    const door = await ControlDoor.open({
+      path: controlSocketPath(flags['control.socket'] ?? (config.environment.controlSocket || undefined), env, uid),
+      uid,
+      runner: dispatcher,
+      log: rootLog.log('command.door'),
+    });
+    closers.push(() => door.close());
+
+    // The plugins of the reactor read its settings while they start: they are there before the peers are.
+    await reactor.apply({ ...config.reactor, peers: [] });
+    const host = new PluginHost({
+      clock,
+      log: rootLog.log('plugin'),
+      report: (report) => bus.report(report),
+      services: engineServices({
+        dispatcher,
+        routes,
+        peers: context.peers,
+        bus,
+        reactor,
+        granted: (plugin, send, peer) => granted(steering, plugin, send, bus.directory.name(peer)),
+      }),
+      commands: dispatcher,
+      config: { sections: (wanted) => sections(this.#config, wanted) },
+      events: bus,
+      codecs: registry,
+      builtins: await loadBuiltins(),
+      startInReactor: (name, moduleUrl, pipe, bridge) => reactor.startPlugin(name, moduleUrl, pipe, bridge),
+      stageTimeoutMs: config.environment.stageTimeoutMs,
+      deliveryTimeoutMs: config.environment.deliveryTimeoutMs,
+      stateDirectory: stateDirectory(config, env),
+      configFolder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
+      binFolder: dirname(fileURLToPath(import.meta.url)),
+      environment: env,
+      relayLevel: relayLevel(config.environment.logRelay),
+      onFatal: (plugin, reason) => {
+        log.error({ plugin, reason }, 'a plugin whose policy is fatal has failed, the daemon stops');
+        this.#exitCode = EXIT_FATAL_PLUGIN;
+        this.stop(`plugin ${plugin} failed`);
+      },
+      trace: stageLog(rootLog),
+    });
+    this.#host = host;
+    closers.push(() => host.stop('shutdown'));
+    const outcome = await host.start(config.plugins, config.hub, needs(config));
+    if (!outcome.ok) {
+      if (outcome.kind === 'fatal') this.#exitCode = EXIT_FATAL_PLUGIN;
+      throw new Error(`plugin ${outcome.plugin}: ${outcome.reason}`);
+    }
+
+    const configRoutes = new ConfigRoutes(parser, codecs, originations, rootLog.log('config'));
+    this.#running = { reactor, bus, host, configRoutes, rootLog, log };
+    await this.#applyPeers(this.#running, config);
+    await reactor.start();
+    this.#writeMarks(config, closers);
+    log.info({ peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path }, 'the daemon is ready');
+  }
+
+  /** Peers with the capabilities of the plugins, then the routes of the configuration. */
+  async #applyPeers(parts: Running, config: RunningConfig): Promise<Awaited<ReturnType<ReactorPort['apply']>>> {
+    const settings: ReactorSettings = { ...config.reactor, capabilities: parts.host.capabilities() };
+    const applied = await parts.reactor.apply(settings);
+    for (const fault of applied.faults) parts.log.error({ fault }, 'a listener could not be opened');
+    await parts.configRoutes.apply(config.reactor.peers, parts.bus.directory.list);
+    return applied;
+  }
+
+  async #reload(): Promise<ReloadOutcome> {
+    const parts = this.#running;
+    const before = this.#config;
+    if (parts === undefined || before === undefined) return { ok: false, errors: ['the daemon is still starting'] };
+    if (this.#options.configPath === undefined) {
+      return { ok: false, errors: ['the configuration came by standard input: there is no file to read again'] };
+    }
+    const loaded = this.#load();
+    if (!loaded.ok) {
+      parts.log.error({ errors: loaded.errors }, 'reload refused, the running configuration stays');
+      parts.bus.report({
+        severity: 'error',
+        code: 'reload-refused',
+        source: 'config',
+        subject: this.#options.configPath,
+        message: loaded.errors[0] ?? 'the configuration is invalid',
+      });
+      return { ok: false, errors: loaded.errors };
+    }
+    const { config } = loaded;
+    const diff = diffConfigs(before, config);
+    this.#config = config;
+    parts.bus.setBindings(bindingsByPeer(config));
+    const { level, subsystems } = logSettings(config);
+    if (diff.environment.some((name) => name.startsWith('ze.log.'))) parts.rootLog.configure(level, subsystems);
+    const plugins = await parts.host.apply(config.plugins, config.hub, needs(config));
+    if (!plugins.ok) {
+      this.#config = before;
+      parts.bus.setBindings(bindingsByPeer(before));
+      await parts.host.apply(before.plugins, before.hub, needs(before));
+      return { ok: false, errors: [`${plugins.plugin}: ${plugins.reason}`] };
+    }
+    const applied = await this.#applyPeers(parts, config);
+    const { added, removed, changed, unchanged } = applied;
+    parts.log.info({ added, removed, changed, unchanged: unchanged.length }, 'configuration reloaded');
+    return {
+      ok: true,
+      report: {
+        'peers-added': added,
+        'peers-removed': removed,
+        'peers-changed': changed,
+        'peers-unchanged': unchanged.length,
+        'plugins-added': diff.plugins.added,
+        'plugins-removed': diff.plugins.removed,
+        'plugins-changed': diff.plugins.changed,
+        warnings: loaded.warnings,
+      },
+    };
+  }
+
+  #load():
+    | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly string[] }
+    | { readonly ok: false; readonly errors: readonly string[]; readonly text: string } {
+    const path = this.#options.configPath ?? '-';
+    let text: string;
+    try {
+      text = this.#options.text ?? readFileSync(path, 'utf8');
+    } catch (error) {
+      const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
+      return { ok: false, errors: [reason], text: `error: ${reason}\n` };
+    }
+    const builtins = builtinNames();
+    const loaded = loadConfig(text, { path, env: this.#options.env, flags: this.#options.flags, builtins });
+    if (loaded.ok) return { ok: true, config: loaded.config, warnings: loaded.warnings.map((warning) => warning.message) };
+    const report = validateReport(text, path, { verbose: false, quiet: false, json: false, builtins });
+    return { ok: false, errors: loaded.faults.map(faultText), text: report.stdout };
+  }
+
+  #nlri(): NlriCaller {
+    if (this.#host === undefined) throw new Error('the plugins are not up yet');
+    return this.#host;
+  }
+
+  /** The ready file and the pid file; taken away at the end. */
+  #writeMarks(config: RunningConfig, closers: (() => void)[]): void {
+    const { readyFile, pidFile } = config.environment;
+    for (const file of [readyFile, pidFile]) {
+      if (file === '') continue;
+      try {
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, `${process.pid}\n`);
+        if (file === pidFile) closers.push(() => rmSync(file, { force: true }));
+      } catch (error) {
+        this.#log?.error({ file, error: error instanceof Error ? error.message : String(error) }, 'a file could not be written');
+      }
+    }
+  }
+
+  /** In reverse; what fails to close does not keep the rest from closing. Sessions get their Cease while the plugins still live. */
+  async #close(closers: readonly (() => Promise<void> | void)[]): Promise<void> {
+    const text = this.#stopReason === undefined || this.#stopReason.startsWith('SIG') ? 'shutdown' : this.#stopReason;
+    await this.#running?.reactor.stop(text).catch(() => undefined);
+    for (const close of [...closers].reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        this.#log?.error({ error: error instanceof Error ? error.message : String(error) }, 'closing failed');
+      }
+    }
+  }
+}
+
+interface Running {
+  readonly reactor: ReactorPort;
+  readonly bus: EventBus;
+  readonly host: PluginHost;
+  readonly configRoutes: ConfigRoutes;
+  readonly rootLog: RootLog;
+  readonly log: Log;
+}
+
+function bindingsByPeer(config: RunningConfig): ReadonlyMap<string, ReactorSettings['peers'][number]['processes']> {
+  return new Map(config.reactor.peers.map((peer) => [peer.name, peer.processes]));
+}
+
+function sections(
+  config: RunningConfig | undefined,
+  wanted: readonly string[],
+): { readonly root: string; readonly data: string }[] {
+  return wanted.flatMap((root) => {
+    const data = config?.sectionText(root);
+    return data === undefined ? [] : [{ root, data }];
+  });
+}
+
+function needs(config: RunningConfig): StartupNeeds {
+  const { peers } = config.reactor;
+  const bindings = peers.flatMap((peer) => peer.processes);
+  return {
+    roots: config.roots(),
+    families: [],
+    receiveTypes: [...new Set(bindings.flatMap((binding) => binding.receive))],
+    sendTypes: [...new Set(bindings.flatMap((binding) => binding.send))],
+  };
+}
+
+function logSettings(config: RunningConfig): LogSettings {
+  const { logLevels, logDestination, logBackend, settings } = config.environment;
+  const { '': level = 'warn', ...subsystems } = logLevels as Readonly<Record<string, LogLevel>>;
+  const format = settings.text('log.format');
+  return {
+    level,
+    subsystems,
+    format: format === 'json' ? 'json' : 'text',
+    destination: logBackend === 'stdout' || logDestination === 'stdout' ? 'stdout' : 'stderr',
+  };
+}
+
+/** design §5: `ze.state.dir`, else `$XDG_STATE_HOME/zest`, else `~/.local/state/zest`. */
+function stateDirectory(config: RunningConfig, env: Environment): string | undefined {
+  if (config.environment.stateDir !== '') return config.environment.stateDir;
+  const base = env['XDG_STATE_HOME'] ?? (env['HOME'] === undefined ? undefined : join(env['HOME'], '.local', 'state'));
+  return base === undefined || base === '' ? undefined : join(base, 'zest');
+}
+
+function relayLevel(text: string): RelayLevel {
+  return (RELAY_LEVELS as readonly string[]).includes(text) ? (text as RelayLevel) : 'warn';
+}
+
+/** Lines of the five stages, for `ze.log.plugin.stage trace` and the demo. */
+function stageLog(rootLog: RootLog): (event: { plugin: string; stage: number; direction: 'in' | 'out'; line: string }) => void {
+  const log = rootLog.log('plugin.stage');
+  return ({ plugin, stage, direction, line }) =>
+    log.trace({ plugin, stage, direction: direction === 'in' ? 'received' : 'sent', line }, 'stage line');
+}
