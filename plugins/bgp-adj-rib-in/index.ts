@@ -4,7 +4,7 @@ import { definePlugin } from '../../sdk/plugin/define.ts';
 import type { Engine } from '../../sdk/plugin/engine.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { findPeer, selectPeers } from '../../sdk/rib/peer-selector.ts';
-import { WalkAnswer } from '../../sdk/rib/walk.ts';
+import { WalkAnswer } from '../../sdk/plugin/walk.ts';
 import type { AnswerSource } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import { documentAnswer, failedAnswer } from '../../sdk/rpc/records.ts';

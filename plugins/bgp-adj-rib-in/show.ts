@@ -1,6 +1,6 @@
 // The rows of `rib adjacent show`: bytes as hex, and the prefix as text where the family has one.
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
-import type { Walker } from '../../sdk/rib/walk.ts';
+import type { Walker } from '../../sdk/plugin/walk.ts';
 import { formatPrefix } from '../../sdk/wire/address.ts';
 import { toHex } from '../../sdk/wire/bytes.ts';
 import { AFI_IPV4, familyName, isPrefixFamily } from '../../sdk/wire/family.ts';

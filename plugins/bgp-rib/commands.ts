@@ -12,7 +12,7 @@ import { parseRoute } from './inject.ts';
 import { parseQuery, type Query } from './query.ts';
 import type { Rib } from './rib.ts';
 import { RouteText } from './route-text.ts';
-import { countRecords, turn, WalkAnswer, type Walker } from '../../sdk/rib/walk.ts';
+import { countRecords, turn, WalkAnswer, type Walker } from '../../sdk/plugin/walk.ts';
 import {
   BestWalker,
   bestText,

@@ -7,7 +7,7 @@ import type { OriginatedRoute } from './adj-rib-out.ts';
 import type { Query } from './query.ts';
 import type { Rib } from './rib.ts';
 import { json, RouteText } from './route-text.ts';
-import type { Walker } from '../../sdk/rib/walk.ts';
+import type { Walker } from '../../sdk/plugin/walk.ts';
 
 type Emit = (json: string) => void;
 

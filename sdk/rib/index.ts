@@ -15,5 +15,3 @@ export { RouteStore } from './route-store.ts';
 export type { RouteStoreOptions } from './route-store.ts';
 export { RelayRun } from './relay-run.ts';
 export { findPeer, selectPeers } from './peer-selector.ts';
-export { countRecords, turn, WalkAnswer } from './walk.ts';
-export type { Walker } from './walk.ts';
