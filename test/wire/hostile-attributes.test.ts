@@ -403,6 +403,12 @@ const ROWS: readonly Row[] = [
     faults: [6, 4],
   },
   {
+    name: 'RFC 7606 §3.h withdraw, then discard: withdraw still wins',
+    parts: with1(attribute('8004', '00') + attribute('4006', '00')),
+    want: 'withdraw',
+    faults: [4, 6],
+  },
+  {
     name: 'RFC 7606 §3.h withdraw and reset: reset wins',
     parts: with1(`${attribute('8004', '00')}40c80100`),
     want: 'reset',

@@ -1,7 +1,7 @@
 // The table of malformed UPDATEs: what a row is, what its peer agreed, and how a row is checked. The rows are in hostile-*.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { viewOf } from '../../sdk/wire/bytes.ts';
+import { hashBytes, viewOf } from '../../sdk/wire/bytes.ts';
 import { type ContextFacts, CORE_FAMILIES, plainContext } from '../../sdk/wire/context.ts';
 import { parseFamily } from '../../sdk/wire/family.ts';
 import { type OutcomeName, outcomeName } from '../../sdk/wire/fault.ts';
@@ -66,6 +66,7 @@ export function check(rows: readonly Row[]): void {
       if (row.block !== undefined) {
         const { block } = update1;
         assert.equal(toHex(block.bytes, block.at, block.length), row.block);
+        assert.equal(update1.blockHash, hashBytes(block.view, block.at, block.length));
       }
       if (row.faults !== undefined) {
         const codes = Array.from({ length: update1.faults.count }, (_, index) => update1.faults.code(index));

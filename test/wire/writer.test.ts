@@ -92,6 +92,16 @@ test('H53 RFC 8654 §4 attributes that leave no room for the prefix: the route i
   assert.equal(writer.addPrefix(NH6, 0, 128, 0), ADDED);
 });
 
+test('H53 the block that is written last counts as well', () => {
+  const writer = new UpdateWriter(true).over(new Uint8Array(65536));
+  const exact = new Uint8Array(4096 - 23 - 4 - 5 - 16 - 1);
+  writer.beginAnnounce(IPV6_UNICAST, false, 4096, exact, 0, exact.length, NH6);
+  assert.equal(writer.addPrefix(NH6, 0, 8, 0), TOO_LARGE);
+  assert.equal(writer.addPrefix(NH6, 0, 0, 0), ADDED, 'at the limit it fits');
+  writer.close();
+  assert.ok(writer.used <= 4096);
+});
+
 test('groups of every kind in one buffer, an empty group writes nothing', () => {
   const writer = new UpdateWriter().over(new Uint8Array(4096));
   writer.beginWithdraw(IPV4_UNICAST, false, 4096);
