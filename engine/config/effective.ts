@@ -53,10 +53,6 @@ export interface AnyValue {
 
 export type Value = LeafValue | LeafListValue | Branch | ListValue | AnyValue;
 
-export function emptyBranch(schema: ParentNode): Branch {
-  return { kind: 'branch', schema, key: '', children: new Map(), place: NOWHERE };
-}
-
 /** Statements to a branch, inactive ones left out. */
 export function branchOf(schema: ParentNode, statements: readonly ConfigStatement[], key = '', place: Place = NOWHERE): Branch {
   const children = new Map<string, Value>();
@@ -178,10 +174,22 @@ function objectOf(entries: readonly (readonly [string, unknown])[]): Record<stri
   return Object.fromEntries(entries);
 }
 
+const split = new Map<string, readonly string[]>();
+
+/** A path's names. Paths are constants of our code, so the table stays small. */
+function steps(path: string): readonly string[] {
+  let names = split.get(path);
+  if (names === undefined) {
+    names = path.split('/');
+    split.set(path, names);
+  }
+  return names;
+}
+
 /** The value at a slash path, no list entry between. */
 export function valueAt(branch: Branch, path: string): Value | undefined {
   let value: Value | undefined = branch;
-  for (const name of path.split('/')) {
+  for (const name of steps(path)) {
     if (value?.kind !== 'branch') return undefined;
     value = value.children.get(name);
   }
@@ -261,7 +269,7 @@ function schemaAt(schema: ParentNode, path: string): SchemaNode | undefined {
   }
   if (!known.has(path)) {
     let node: SchemaNode | undefined = schema;
-    for (const name of path.split('/')) node = node !== undefined && isParent(node) ? childOf(node, name) : undefined;
+    for (const name of steps(path)) node = node !== undefined && isParent(node) ? childOf(node, name) : undefined;
     known.set(path, node);
   }
   return known.get(path);

@@ -3,6 +3,7 @@
 import { childOf, extension, type ListNode, type ParentNode } from '../../yang/compile/schema.ts';
 import { clamp } from './fault.ts';
 import { describe, type Head, INACTIVE, join, type Parser, type Where } from './parser.ts';
+import { idOf } from './statement-index.ts';
 import { append, type ConfigStatement, type EntryStatement } from './syntax-tree.ts';
 import { canonical } from './values.ts';
 
@@ -108,21 +109,23 @@ export class ListParser {
       const next = inline ? fields[used++] : undefined;
       if (next?.kind === 'leaf-list') {
         const members = this.#parser.members(next, head, where.path, true);
-        this.#parser.index.add(
-          entry.children,
-          { kind: 'leaf-list', ...this.#parser.written(next.name, { ...inner, place: token }), schema: next, members },
-          next.name,
-        );
+        this.#parser.index.add(entry.children, {
+          kind: 'leaf-list',
+          ...this.#parser.written(next.name, { ...inner, place: token }),
+          schema: next,
+          members,
+        });
       } else if (next?.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
         this.#parser.lexer.next();
         this.#parser.keep(token, head);
         const value = canonical(next.type, token.text);
         this.#parser.check(next, value, token, join(where.path, next.name));
-        this.#parser.index.add(
-          entry.children,
-          { kind: 'leaf', ...this.#parser.written(next.name, { ...inner, place: token }), schema: next, value },
-          next.name,
-        );
+        this.#parser.index.add(entry.children, {
+          kind: 'leaf',
+          ...this.#parser.written(next.name, { ...inner, place: token }),
+          schema: next,
+          value,
+        });
       } else {
         if (token.kind === 'word' && !inline) this.#parser.unknown(where, token.text, token);
         else this.#parser.unexpected(token, where.path, 'the end of the statement');
@@ -149,15 +152,14 @@ export class ListParser {
       children: [],
       closing: [],
     };
-    const id = `${schema.name}\0${keys.join('\0')}`;
     const repeatable =
       extension(schema, 'repeatable') !== undefined && (anonymous || extension(schema, 'syntax') === 'inline-list');
-    const before = this.#parser.index.find(into, id, false);
+    const before = this.#parser.index.find(into, idOf(entry), false);
     if (before !== undefined && !head.inactive && !repeatable) {
       const hint = `first on line ${before.place.line}`;
       this.#parser.findings.fault(head.place, path, `duplicate list key for ${schema.name}: ${clamp(keys.join(' '))}`, { hint });
     }
-    this.#parser.index.add(into, entry, id);
+    this.#parser.index.add(into, entry);
     return entry;
   }
 }

@@ -204,7 +204,7 @@ export class Parser {
       append(head.comments, before.comments);
     }
     const statement = { kind: 'leaf' as const, ...this.written(schema.name, head), place, schema, value: text };
-    this.index.add(where.into, statement, schema.name);
+    this.index.add(where.into, statement);
     statement.trailing = this.end(path, head);
   }
 
@@ -228,7 +228,7 @@ export class Parser {
       return;
     }
     const statement: LeafListStatement = { kind: 'leaf-list', ...this.written(schema.name, head), schema, members };
-    this.index.add(where.into, statement, schema.name);
+    this.index.add(where.into, statement);
     statement.trailing = this.end(path, head);
   }
 
@@ -305,7 +305,7 @@ export class Parser {
       return before;
     }
     const block: BlockStatement = { kind: 'container', ...this.written(schema.name, head), schema, children: [], closing: [] };
-    this.index.add(into, block, schema.name);
+    this.index.add(into, block);
     return block;
   }
 

@@ -1,7 +1,7 @@
 // The config as it was written: every statement in canonical form, with its comments, its place, its origin and whether it is
 // switched off. What prints, edits and compares works on this; what runs works on the effective tree made from it.
 import type { ContainerNode, LeafListNode, LeafNode, ListNode } from '../../yang/compile/schema.ts';
-import { NOWHERE, type Place } from './fault.ts';
+import type { Place } from './fault.ts';
 
 interface Written {
   readonly name: string;
@@ -72,10 +72,6 @@ export interface SyntaxTree {
   readonly closing: string[];
 }
 
-export function hasChildren(statement: ConfigStatement): statement is BlockStatement | EntryStatement {
-  return statement.kind === 'container' || statement.kind === 'entry';
-}
-
 /** The tree without what an eye does not see in print: places, origins, schema. Two texts that mean the same compare equal. */
 export function shapeOf(tree: SyntaxTree | ConfigStatement): unknown {
   // An empty line before the first statement of a block is none.
@@ -98,15 +94,6 @@ export function shapeOf(tree: SyntaxTree | ConfigStatement): unknown {
     case 'free':
       return { ...common, words: tree.words, children, closing: tree.closing };
   }
-}
-
-export function emptyTree(schema: ContainerNode, origin: string): SyntaxTree {
-  return { origin, schema, children: [], closing: [] };
-}
-
-/** What a statement that no text holds carries. */
-export function written(name: string, origin: string): Omit<Written, 'trailing'> & { trailing: string } {
-  return { name, place: NOWHERE, origin, inactive: false, comments: [], trailing: '', blank: false };
 }
 
 /** Adds many at once; a spread would run out of arguments. */

@@ -6,10 +6,6 @@ import type { ContainerNode, LeafNode, RpcNode, SchemaNode } from './schema.ts';
 import { isParent } from './schema.ts';
 import { resolveType } from './types.ts';
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-/** A node while it is being built; `finish` is the only way out. */
-export type Draft = Writable<SchemaNode>;
-
 const NODE_KEYWORDS = new Set(['container', 'list', 'leaf', 'leaf-list', 'anydata', 'anyxml', 'choice', 'uses']);
 const MAX_DEPTH = 48;
 
