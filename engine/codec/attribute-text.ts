@@ -3,10 +3,11 @@
  * block as it goes on the wire, ascending by code, AS numbers in four octets, without NEXT_HOP and the MP attributes. What is not
  * written is not there: defaults depend on the session and are the reactor's.
  */
-import { addressBytes, parseDecimal, parseIpv4 } from '../../sdk/wire/address.ts';
+import { parseAddress, parseDecimal, parseIpv4 } from '../../sdk/wire/address.ts';
 import * as code from '../../sdk/wire/attribute/code.ts';
 import { ATTRIBUTES } from '../../sdk/wire/attribute/table.ts';
 import { fromHex } from '../../sdk/wire/bytes.ts';
+import { writeU32 } from '../../sdk/wire/nlri/prefix.ts';
 import { nearest } from '../core/nearest.ts';
 import type { CommandScan } from './command-scan.ts';
 import { shown } from './command-scan.ts';
@@ -32,27 +33,31 @@ export interface Qualifiers {
 
 export const NO_QUALIFIERS: Qualifiers = { rd: undefined, label: undefined, pathId: undefined };
 
-const NAMES: ReadonlyMap<string, string> = new Map([
-  ...[
-    'origin',
-    'next-hop',
-    'med',
-    'local-preference',
-    'as-path',
-    'community',
-    'large-community',
-    'extended-community',
-    'aggregator',
-    'atomic-aggregate',
-    'originator-id',
-    'cluster-list',
-    'aigp',
-    'attribute',
-    'rd',
-    'label',
-    'path-information',
-    'watchdog',
-  ].map((name): [string, string] => [name, name]),
+const NONE: Uint8Array = new Uint8Array(0);
+
+const KEYWORDS = [
+  'origin',
+  'next-hop',
+  'med',
+  'local-preference',
+  'as-path',
+  'community',
+  'large-community',
+  'extended-community',
+  'aggregator',
+  'atomic-aggregate',
+  'originator-id',
+  'cluster-list',
+  'aigp',
+  'attribute',
+  'rd',
+  'label',
+  'path-information',
+  'watchdog',
+] as const;
+type Keyword = (typeof KEYWORDS)[number];
+
+const ALIASES: readonly (readonly [alias: string, keyword: Keyword])[] = [
   ['next', 'next-hop'],
   ['nhop', 'next-hop'],
   ['pref', 'local-preference'],
@@ -64,7 +69,11 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['e-com', 'extended-community'],
   ['info', 'path-information'],
   ['labels', 'label'],
-]);
+];
+
+const NAMES: ReadonlyMap<string, Keyword> = new Map([...KEYWORDS.map((name): [string, Keyword] => [name, name]), ...ALIASES]);
+/** One bit a keyword, to see it twice. `attribute` may come again: its code is what may not. */
+const BITS: ReadonlyMap<Keyword, number> = new Map(KEYWORDS.map((name, index) => [name, name === 'attribute' ? 0 : 1 << index]));
 
 /** Names of RFC 1997, 3765, 7999, 8326, 9494 and the IANA registry. */
 const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
@@ -80,57 +89,68 @@ const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The canonical name of an attribute keyword, or undefined. */
-export function attributeKeyword(word: string): string | undefined {
+export function attributeKeyword(word: string): Keyword | undefined {
   return NAMES.get(word);
 }
 
-type Value = { readonly code: number; readonly flags: number; readonly bytes: Uint8Array } | string;
+interface Value {
+  readonly code: number;
+  /** Below 0: written, but nothing goes on the wire (`atomic-aggregate false`). */
+  readonly flags: number;
+  readonly bytes: Uint8Array;
+}
 
 /** Reads every word of `scan`. */
 export function parseAttributes(scan: CommandScan): Parsed<CommandAttributes> {
-  const values = new Map<number, { flags: number; bytes: Uint8Array }>();
-  const seen = new Set<string>();
-  let nextHop = new Uint8Array(0);
+  const values: Value[] = [];
+  let seen = 0;
+  let nextHop = NONE;
   let { rd, label, pathId } = NO_QUALIFIERS;
   while (scan.next()) {
     const { word, column } = scan;
     const name = NAMES.get(word);
     if (name === undefined) return refuse(unknownWord(word), column);
-    if (seen.has(name) && name !== 'attribute') return refuse(`duplicate attribute: ${name}`, column);
-    seen.add(name);
+    const bit = BITS.get(name)!;
+    if ((seen & bit) !== 0) return refuse(`duplicate attribute: ${name}`, column);
+    seen |= bit;
     if (name === 'watchdog') return refuse('a watchdog pool is named in the configuration: use "watchdog announce NAME"', column);
     const list = readList(scan, word, name === 'atomic-aggregate');
     if (!list.ok) return list;
-    const items = list.value;
-    const at = items[0]?.column ?? column;
+    const { items, at } = list.value;
     if (name === 'next-hop') {
-      const address = items.length === 1 ? nextHopBytes(items[0]!.text) : undefined;
-      if (address === undefined) return refuse(`invalid next-hop: ${listed(items)} (expected an address or self)`, at);
+      const address = items.length === 1 ? nextHopBytes(items[0]!) : undefined;
+      if (address === undefined) return refuse(`invalid next-hop: ${all(items)} (expected an address or self)`, at);
       nextHop = address;
     } else if (name === 'rd') {
-      if (items.length !== 1) return refuse(`invalid rd: ${listed(items)}`, at);
-      rd = items[0]!.text;
+      if (items.length !== 1) return refuse(`invalid rd: ${all(items)}`, at);
+      rd = items[0]!;
     } else if (name === 'label') {
-      const fault = labelFault(items.map((item) => item.text));
+      const fault = labelFault(items);
       if (fault !== undefined) return refuse(fault, at);
-      label = items.map((item) => item.text).join(',');
+      label = items.join(',');
     } else if (name === 'path-information') {
-      const id = items.length === 1 ? parsePathId(items[0]!.text) : -1;
-      if (id < 0) return refuse(`invalid path-information: ${listed(items)} (expected a number or a dotted quad)`, at);
+      const id = items.length === 1 ? parsePathId(items[0]!) : -1;
+      if (id < 0) return refuse(`invalid path-information: ${all(items)} (expected a number or a dotted quad)`, at);
       pathId = id;
     } else {
-      const value = attributeValue(
-        name,
-        items.map((item) => item.text),
-      );
+      const value = attributeValue(name, items);
       if (typeof value === 'string') return refuse(value, at);
-      if (value.bytes.length === 0 && name !== 'as-path' && name !== 'atomic-aggregate' && name !== 'attribute') continue;
-      if (value.flags < 0) continue;
-      if (values.has(value.code)) return refuse(`duplicate attribute: code ${value.code}`, at);
-      values.set(value.code, value);
+      if (value.flags < 0 || (value.bytes.length === 0 && isList(value.code))) continue;
+      if (values.some((other) => other.code === value.code)) return refuse(`duplicate attribute: code ${value.code}`, at);
+      values.push(value);
     }
   }
   return { ok: true, value: { block: blockOf(values), nextHop, qualifiers: { rd, label, pathId } } };
+}
+
+/** Attributes that may not be empty on the wire: an empty list means none. */
+function isList(number: number): boolean {
+  return (
+    number === code.COMMUNITIES ||
+    number === code.LARGE_COMMUNITIES ||
+    number === code.EXTENDED_COMMUNITIES ||
+    number === code.CLUSTER_LIST
+  );
 }
 
 function unknownWord(word: string): string {
@@ -138,51 +158,52 @@ function unknownWord(word: string): string {
   return `unknown attribute: ${shown(word)}${guess === undefined ? '' : ` (did you mean ${guess}?)`}`;
 }
 
-interface Item {
-  readonly text: string;
-  readonly column: number;
+/** A value as its items; `at` is the column where it begins. */
+export interface ItemList {
+  readonly items: readonly string[];
+  readonly at: number;
 }
 
 /** The value of a keyword: `[ a b ]`, `[a b]`, `a,b` or one word. `optional`: `true` or `false` may follow, nothing else is taken. */
-export function readList(scan: CommandScan, keyword: string, optional = false): Parsed<readonly Item[]> {
-  const items: Item[] = [];
-  if (!scan.next()) return optional ? { ok: true, value: items } : refuse(`${keyword} requires a value`, scan.column);
-  if (optional && !scan.is('true') && !scan.is('false')) {
-    scan.back();
-    return { ok: true, value: items };
+export function readList(scan: CommandScan, keyword: string, optional = false): Parsed<ItemList> {
+  const items: string[] = [];
+  const more = scan.next();
+  const at = scan.column;
+  if (optional && (!more || (!scan.is('true') && !scan.is('false')))) {
+    if (more) scan.back();
+    return { ok: true, value: { items, at } };
   }
-  if (scan.is('set')) return refuse(`"${keyword} set" is the older form, write: ${keyword} VALUE`, scan.column);
-  if (scan.is(']')) return refuse('unexpected ]', scan.column);
+  if (!more) return refuse(`${keyword} requires a value`, at);
+  if (scan.is('set')) return refuse(`"${keyword} set" is the older form, write: ${keyword} VALUE`, at);
+  if (scan.is(']')) return refuse('unexpected ]', at);
   if (!scan.is('[')) {
-    split(scan, items);
-    return { ok: true, value: items };
+    split(scan.word, items);
+    return { ok: true, value: { items, at } };
   }
-  const opened = scan.column;
   for (;;) {
-    if (!scan.next()) return refuse('missing ]', opened);
-    if (scan.is(']')) return { ok: true, value: items };
+    if (!scan.next()) return refuse('missing ]', at);
+    if (scan.is(']')) return { ok: true, value: { items, at } };
     if (scan.is('[')) return refuse('unexpected [', scan.column);
-    split(scan, items);
+    split(scan.word, items);
   }
 }
 
-function split(scan: CommandScan, items: Item[]): void {
-  let column = scan.column;
-  for (const text of scan.word.split(',')) {
-    if (text !== '') items.push({ text, column });
-    column += text.length + 1;
+function split(word: string, items: string[]): void {
+  if (!word.includes(',')) {
+    items.push(word);
+    return;
   }
+  for (const text of word.split(',')) if (text !== '') items.push(text);
 }
 
-function listed(items: readonly Item[]): string {
-  return shown(items.map((item) => item.text).join(' '));
-}
+/** Filled anew by every call that reads it. */
+const addressRoom = new Uint8Array(16);
 
 /** Empty for `self`. */
-function nextHopBytes(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (text === 'self') return new Uint8Array(0);
-  const bytes = addressBytes(text);
-  return bytes === undefined ? undefined : Uint8Array.from(bytes);
+function nextHopBytes(text: string): Uint8Array | undefined {
+  if (text === 'self') return NONE;
+  const length = parseAddress(text, addressRoom, 0);
+  return length === 0 ? undefined : addressRoom.slice(0, length);
 }
 
 export function labelFault(labels: readonly string[]): string | undefined {
@@ -196,7 +217,7 @@ export function parsePathId(text: string): number {
   return text.includes('.') ? parseIpv4(text) : parseDecimal(text, 0, text.length, 0xffffffff);
 }
 
-function attributeValue(name: string, items: readonly string[]): Value {
+function attributeValue(name: Keyword, items: readonly string[]): Value | string {
   switch (name) {
     case 'origin': {
       const value = items.length === 1 ? ['igp', 'egp', 'incomplete'].indexOf(items[0]!) : -1;
@@ -231,8 +252,6 @@ function attributeValue(name: string, items: readonly string[]): Value {
   }
 }
 
-const NONE = new Uint8Array(0);
-
 function all(items: readonly string[]): string {
   return shown(items.join(' '));
 }
@@ -241,7 +260,7 @@ function known(number: number, bytes: Uint8Array): Value {
   return { code: number, flags: ATTRIBUTES[number]!.flags, bytes };
 }
 
-function number(attribute: number, name: string, items: readonly string[]): Value {
+function number(attribute: number, name: string, items: readonly string[]): Value | string {
   const text = items.length === 1 ? items[0]! : '';
   const value = parseDecimal(text, 0, text.length, 0xffffffff);
   if (value < 0) return `invalid ${name}: ${all(items)} (0..4294967295)`;
@@ -249,29 +268,26 @@ function number(attribute: number, name: string, items: readonly string[]): Valu
 }
 
 function u32(value: number): Uint8Array {
-  return Uint8Array.of(value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff);
+  const bytes = new Uint8Array(4);
+  writeU32(bytes, 0, value);
+  return bytes;
 }
 
 /** One AS_SEQUENCE, or several where it is longer than 255 numbers. */
-function asPath(items: readonly string[]): Value {
-  const numbers: number[] = [];
-  for (const item of items) {
-    const value = parseDecimal(item, 0, item.length, 0xffffffff);
-    if (value <= 0) return `invalid as-path: ${shown(item)} (expected AS numbers 1..4294967295)`;
-    numbers.push(value);
-  }
-  if (numbers.length > MAX_PATH) return `as-path has more than ${MAX_PATH} numbers`;
-  const segments = Math.ceil(numbers.length / 255);
-  const bytes = new Uint8Array(2 * segments + 4 * numbers.length);
-  const view = new DataView(bytes.buffer);
+function asPath(items: readonly string[]): Value | string {
+  const count = items.length;
+  if (count > MAX_PATH) return `as-path has more than ${MAX_PATH} numbers`;
+  const bytes = new Uint8Array(2 * Math.ceil(count / 255) + 4 * count);
   let at = 0;
-  for (let i = 0; i < numbers.length; i++) {
+  for (let i = 0; i < count; i++) {
     if (i % 255 === 0) {
       bytes[at++] = code.AS_SEQUENCE;
-      bytes[at++] = Math.min(255, numbers.length - i);
+      bytes[at++] = Math.min(255, count - i);
     }
-    view.setUint32(at, numbers[i]!);
-    at += 4;
+    const item = items[i]!;
+    const value = parseDecimal(item, 0, item.length, 0xffffffff);
+    if (value <= 0) return `invalid as-path: ${shown(item)} (expected AS numbers 1..4294967295)`;
+    at = writeU32(bytes, at, value);
   }
   return known(code.AS_PATH, bytes);
 }
@@ -286,7 +302,7 @@ function each(
   size: number,
   write: (text: string, out: Uint8Array, at: number) => boolean,
   count?: number,
-): Value {
+): Value | string {
   if (count !== undefined && items.length !== count) return `invalid ${name}: ${all(items)}`;
   const bytes = new Uint8Array(items.length * size);
   for (let i = 0; i < items.length; i++) {
@@ -304,7 +320,7 @@ function community(text: string, out: Uint8Array, at: number): boolean {
     if (high < 0 || low < 0) return false;
     value = high * 65536 + low;
   }
-  out.set(u32(value), at);
+  writeU32(out, at, value);
   return true;
 }
 
@@ -314,7 +330,7 @@ function largeCommunity(text: string, out: Uint8Array, at: number): boolean {
   for (let i = 0; i < 3; i++) {
     const value = parseDecimal(parts[i]!, 0, parts[i]!.length, 0xffffffff);
     if (value < 0) return false;
-    out.set(u32(value), at + 4 * i);
+    writeU32(out, at + 4 * i, value);
   }
   return true;
 }
@@ -322,7 +338,7 @@ function largeCommunity(text: string, out: Uint8Array, at: number): boolean {
 function quad(text: string, out: Uint8Array, at: number): boolean {
   const value = parseIpv4(text);
   if (value < 0) return false;
-  out.set(u32(value), at);
+  writeU32(out, at, value);
   return true;
 }
 
@@ -332,12 +348,12 @@ function aggregator(text: string, out: Uint8Array, at: number): boolean {
   const colon = bare.indexOf(':');
   const as = colon < 0 ? -1 : parseDecimal(bare, 0, colon, 0xffffffff);
   if (as <= 0) return false;
-  out.set(u32(as), at);
+  writeU32(out, at, as);
   return quad(bare.slice(colon + 1), out, at + 4);
 }
 
 /** Metric TLV (RFC 7311 §3), u64. */
-function aigp(items: readonly string[]): Value {
+function aigp(items: readonly string[]): Value | string {
   const text = items.length === 1 ? items[0]! : '';
   if (!/^\d{1,20}$/.test(text) || BigInt(text) > 0xffffffffffffffffn) return `invalid aigp: ${all(items)}`;
   const bytes = new Uint8Array(11);
@@ -347,7 +363,7 @@ function aigp(items: readonly string[]): Value {
 }
 
 /** `[ code flags 0xhex ]`: any attribute the engine does not write itself. */
-function generic(items: readonly string[]): Value {
+function generic(items: readonly string[]): Value | string {
   const [codeText = '', flagsText = '', data = '', ...more] = items;
   const attribute = byteOf(codeText);
   const flags = byteOf(flagsText);
@@ -368,19 +384,26 @@ function byteOf(text: string): number {
 }
 
 /** The block of RFC 4271 §4.3, ascending by code. */
-function blockOf(values: ReadonlyMap<number, { readonly flags: number; readonly bytes: Uint8Array }>): Uint8Array {
-  const sorted = [...values].sort(([a], [b]) => a - b);
-  const size = sorted.reduce((sum, [, { bytes }]) => sum + (bytes.length > 255 ? 4 : 3) + bytes.length, 0);
+function blockOf(values: Value[]): Uint8Array {
+  let size = 0;
+  let sorted = true;
+  for (let i = 0; i < values.length; i++) {
+    const { length } = values[i]!.bytes;
+    size += (length > 255 ? 4 : 3) + length;
+    if (i > 0 && values[i - 1]!.code > values[i]!.code) sorted = false;
+  }
+  if (!sorted) values.sort((a, b) => a.code - b.code);
   const out = new Uint8Array(size);
   let at = 0;
-  for (const [attribute, { flags, bytes }] of sorted) {
-    const long = bytes.length > 255;
-    out[at++] = long ? flags | code.EXTENDED_LENGTH : flags;
+  for (const { code: attribute, flags, bytes } of values) {
+    const { length } = bytes;
+    out[at++] = length > 255 ? flags | code.EXTENDED_LENGTH : flags;
     out[at++] = attribute;
-    if (long) out[at++] = bytes.length >>> 8;
-    out[at++] = bytes.length & 0xff;
-    out.set(bytes, at);
-    at += bytes.length;
+    if (length > 255) out[at++] = length >>> 8;
+    out[at++] = length & 0xff;
+    if (length > 32) out.set(bytes, at);
+    else for (let i = 0; i < length; i++) out[at + i] = bytes[i]!;
+    at += length;
   }
   return out;
 }

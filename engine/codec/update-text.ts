@@ -34,7 +34,9 @@ export interface RouteCommand extends Omit<Origination, 'owner' | 'peers'> {
 type Section = Origination['sections'][number];
 
 /** Attribute texts kept: two generations of this many, so that a hit costs one look-up. */
-const CACHED_TEXTS = 16_384;
+const CACHED_TEXTS = 8192;
+/** Hashes of texts that came once; a power of two. */
+const SEEN_SLOTS = 16_384;
 /** A longer attribute text is parsed each time. */
 const LONGEST_CACHED = 1024;
 /** More entries in one command would not be a command but a feed. */
@@ -49,6 +51,7 @@ export class UpdateTextParser {
   readonly #withdraw = new ByteRun();
   #young = new Map<string, CommandAttributes>();
   #old = new Map<string, CommandAttributes>();
+  readonly #seen = new Int32Array(SEEN_SLOTS);
   readonly #families = new Map<string, Family>();
 
   constructor(registry: CodecRegistry) {
@@ -86,15 +89,25 @@ export class UpdateTextParser {
       if (hit !== undefined) return { ok: true, value: hit };
     }
     const parsed = parseAttributes(this.#attributeScan.over(command, from, to));
-    if (parsed.ok && cacheable) {
+    if (parsed.ok && cacheable && this.#seenBefore(command, from, to)) {
       if (this.#young.size >= CACHED_TEXTS) {
         this.#old = this.#young;
         this.#young = new Map();
       }
-      // The key must not hold on to the whole command it was cut from.
-      this.#young.set(Buffer.from(text, 'utf8').toString('utf8'), parsed.value);
+      // A key that was cut out holds on to its whole command: one much longer is copied.
+      this.#young.set(command.length > 4 * text.length + 256 ? Buffer.from(text, 'utf8').toString('utf8') : text, parsed.value);
     }
     return parsed;
+  }
+
+  /** A text is kept when it comes a second time: a feed whose texts never repeat would only fill the heap. */
+  #seenBefore(command: string, from: number, to: number): boolean {
+    let hash = to - from;
+    for (let i = from; i < to; i++) hash = (Math.imul(hash, 31) + command.charCodeAt(i)) | 0;
+    const slot = (hash ^ (hash >>> 15)) & (SEEN_SLOTS - 1);
+    if (this.#seen[slot] === hash) return true;
+    this.#seen[slot] = hash;
+    return false;
   }
 
   /** One `nlri FAMILY …` up to the next or the end; the current word is `nlri`. */
@@ -158,7 +171,7 @@ export class UpdateTextParser {
         if (prefixes && keyword !== 'path-information') return refuse(`${keyword} does not apply to ${name}`, at);
         const list = readList(scan, scan.word);
         if (!list.ok) return list;
-        const items = list.value.map((item) => item.text);
+        const { items } = list.value;
         if (keyword === 'rd') rd = items[0];
         else if (keyword === 'label') {
           const fault = labelFault(items);

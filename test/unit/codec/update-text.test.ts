@@ -76,7 +76,7 @@ const CASES: readonly (readonly [command: string, result: string])[] = [
   ['update text as-path 0 nlri ipv4/unicast eor', '21: invalid as-path: 0 (expected AS numbers 1..4294967295)'],
   ['update text community 65536:1 nlri ipv4/unicast eor', '23: invalid community: 65536:1'],
   ['update text next-hop 300.1.1.1 nlri ipv4/unicast eor', '22: invalid next-hop: 300.1.1.1 (expected an address or self)'],
-  ['update text attribute [ 14 128 0x00 ] nlri ipv4/unicast eor', '25: attribute 14 is written by the engine'],
+  ['update text attribute [ 14 128 0x00 ] nlri ipv4/unicast eor', '23: attribute 14 is written by the engine'],
   ['update text label 1048576 nlri ipv4/unicast eor', '19: invalid label: 1048576 (0..1048575)'],
   [
     'update text watchdog pool nlri ipv4/unicast eor',
@@ -125,9 +125,8 @@ test('a text seen before gives the same, and a fault is never remembered as good
   const parser = commands();
   const good = 'update text origin igp med 7 nlri ipv4/unicast add 10.0.0.0/8';
   const bad = 'update text origin igp med x nlri ipv4/unicast add 10.0.0.0/8';
-  assert.equal(show(good, parser), show(good, parser));
-  assert.equal(show(bad, parser), show(bad, parser));
-  assert.equal(show(good, parser), `${ORIGIN}80040400000007 |  | 1/1 +080a -`);
+  for (let i = 0; i < 3; i++) assert.equal(show(bad, parser), '28: invalid med: x (0..4294967295)');
+  for (let i = 0; i < 4; i++) assert.equal(show(good, parser), `${ORIGIN}80040400000007 |  | 1/1 +080a -`);
 });
 
 test('a long as-path is cut into segments of 255 and gets an extended length', () => {
