@@ -39,6 +39,7 @@ export class Rib {
       this.store.receive(peer, view, treatAsWithdraw);
       for (const family of this.store.families) if (family.changedCount >= PUBLISH) this.#publish(family);
     });
+    routes.countPrefixes((peer, family) => this.store.known(family)?.rib.received[peer] ?? 0);
     routes.onFlush(() => this.flush());
     routes.onPeerUp((peer, _families, done) => this.#peerUp(peer, done));
     routes.onPeerDown((peer) => this.#peerDown(peer));

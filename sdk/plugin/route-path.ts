@@ -136,6 +136,11 @@ export interface RoutePath {
   onResend(handler: (peer: number, family: number, done: () => void) => void): void;
   /** Asks every `onResend` handler; `done` once all have answered, or the peer is gone, or after 30 s. */
   resend(peer: number, family: number, done: () => void): void;
+  /**
+   * Says how many routes of a family a peer has, for prefix limits: called by the plugin that keeps them all. Without one the reactor
+   * keeps a set of prefixes of its own for each peer.
+   */
+  countPrefixes(counter: (peer: number, family: number) => number): void;
   /** Asks a peer to send a family again (RFC 2918). false = not negotiated. */
   requestRefresh(peer: number, family: number): boolean;
   /** The routes of a refresh were sent: End-of-RIB / EoRR for the family. */

@@ -87,6 +87,7 @@ export class FakeRoutePath implements RoutePath {
   readonly reports: string[] = [];
   readonly refreshRequests: string[] = [];
   readonly refreshesDone: string[] = [];
+  counter: ((peer: number, family: number) => number) | undefined;
   /** Rows that an exporter is taken to hold: `idle` is false. */
   holding = false;
   readonly #contexts = new ContextTable();
@@ -329,6 +330,10 @@ export class FakeRoutePath implements RoutePath {
     this.relayed.push(
       this.#sent(destination, family, announce, nlri, nlriAt, nlriLength, 0, attributes, attributesLength, nextHop),
     );
+  }
+
+  countPrefixes(counter: (peer: number, family: number) => number): void {
+    this.counter = counter;
   }
 
   publishBest(change: BestChange): void {

@@ -80,6 +80,14 @@ test('best routes are published at a flush, each changed prefix once', async () 
   assert.deepEqual(routes.published[1]?.prefixes, ['198.51.100.0/24 a']);
 });
 
+test('it counts the routes of a peer and family for the prefix limits', async () => {
+  const { routes, a, b } = await pair();
+  routes.announce(a, ['10.0.0.0/8', '11.0.0.0/8'], {});
+  routes.withdraw(a, ['11.0.0.0/8', '12.0.0.0/8']);
+  const counts = [a, b].flatMap((peer) => [IPV4_UNICAST, IPV6_UNICAST].map((family) => routes.counter?.(peer, family)));
+  assert.deepEqual(counts, [1, 0, 0, 0]);
+});
+
 test('a peer that goes down loses its routes in slices; one that comes back starts empty', async () => {
   const { routes, plugin, a, b } = await pair();
   const prefixes = Array.from({ length: 500 }, (_, i) => `10.${i >> 8}.${i & 255}.0/24`);
