@@ -54,6 +54,8 @@ export async function helpCommand(words: readonly string[], io: CliIo, options: 
   }
   const { SUBCOMMAND_NAMES, main } = await import('./main.ts');
   const [first = ''] = topic;
+  const [, verb = 'decode'] = topic;
+  if (first === 'bgp' && (verb === 'decode' || verb === 'encode')) return main(['bgp', ...topic.slice(1), '--help'], io);
   if (first !== 'help' && first !== 'bgp' && SUBCOMMAND_NAMES.includes(first)) return main([first, '--help'], io);
   return commandHelp(topic, io, options);
 }

@@ -17,6 +17,7 @@ export type Subcommand = (args: readonly string[], io: CliIo, options: GlobalOpt
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   cli: async () => (await import('./shell-command.ts')).shellCommand,
   config: async () => (await import('./config-command.ts')).configCommand,
+  bgp: async () => (await import('./bgp-command.ts')).bgpCommand,
   signal: async () => (await import('./signal-command.ts')).signalCommand,
   status: async () => (await import('./signal-command.ts')).statusCommand,
   completion: async () => (await import('./completion-command.ts')).completionCommand,
@@ -110,7 +111,7 @@ async function unknownHere(word: string): Promise<string | undefined> {
   const firsts = (nodeAt([])?.children ?? []).map((child) => child.name);
   if (firsts.includes(word.toLowerCase())) return undefined;
   const near = nearest(word, [...firsts, ...SUBCOMMAND_NAMES]);
-  return near === undefined ? undefined : `unknown command: ${word} (did you mean "${near}"?)`;
+  return near === undefined || near === word ? undefined : `unknown command: ${word} (did you mean "${near}"?)`;
 }
 
 function guess(word: string): string | undefined {

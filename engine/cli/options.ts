@@ -81,7 +81,10 @@ type OptionKinds = Readonly<
 >;
 
 /** Options of one subcommand, by node:util; a mistake becomes a UsageError with a guess. */
-export function subcommandOptions<T extends OptionKinds>(args: readonly string[], kinds: T) {
+export function subcommandOptions<T extends OptionKinds>(
+  args: readonly string[],
+  kinds: T,
+): ReturnType<typeof parseArgs<{ args: string[]; options: T; allowPositionals: true; strict: true }>> {
   try {
     return parseArgs({ args: [...args], options: kinds, allowPositionals: true, strict: true });
   } catch (error) {

@@ -19,6 +19,8 @@ export class Pager {
   readonly #columns: number;
   readonly #quit: AbortController;
   #room: number;
+  /** A line whose end has not come yet. */
+  #begun = '';
 
   /** `rows` and `columns` of the terminal; `quit` is aborted when the reader has seen enough. */
   constructor(write: (text: string) => Promise<void>, keys: Keys, rows: number, columns: number, quit: AbortController) {
@@ -33,17 +35,19 @@ export class Pager {
   async write(text: string): Promise<void> {
     let at = 0;
     let from = 0;
-    while (at < text.length && !this.#quit.signal.aborted) {
-      const newline = text.indexOf('\n', at);
-      const end = newline < 0 ? text.length : newline + 1;
-      this.#room -= Math.max(1, Math.ceil(displayWidth(text.slice(at, end).trimEnd()) / this.#columns));
-      at = end;
+    for (let newline = text.indexOf('\n'); newline >= 0 && !this.#quit.signal.aborted; newline = text.indexOf('\n', at)) {
+      const width = displayWidth(this.#begun + text.slice(at, newline));
+      this.#begun = '';
+      this.#room -= Math.max(1, Math.ceil(width / this.#columns));
+      at = newline + 1;
       if (this.#room > 0) continue;
       await this.#write(text.slice(from, at));
       from = at;
       await this.#more();
     }
-    if (!this.#quit.signal.aborted && from < at) await this.#write(text.slice(from, at));
+    if (this.#quit.signal.aborted) return;
+    this.#begun += text.slice(at);
+    if (from < text.length) await this.#write(text.slice(from));
   }
 
   async #more(): Promise<void> {

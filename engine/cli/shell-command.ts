@@ -74,6 +74,7 @@ class Shell {
   readonly #io: CliIo;
   readonly #history: History;
   #typedAhead = '';
+  #completing = false;
 
   constructor(target: Target) {
     this.#target = target;
@@ -186,11 +187,17 @@ class Shell {
     return list.filter(isMap).map((one) => ({ word: textOf(one['word']), help: textOf(one['help']) }));
   }
 
+  /** A second Tab while the first is being answered changes nothing: both would complete the same word. */
   async #complete(line: string): Promise<[string[], string]> {
-    const partial = /\S*$/.exec(line)?.[0] ?? '';
-    const candidates = await this.#ask(line);
-    const words = candidates.map((candidate) => candidate.word);
-    return [words.length === 1 ? [`${words[0] ?? ''} `] : words, partial];
+    if (this.#completing) return [[], line];
+    this.#completing = true;
+    try {
+      const partial = /\S*$/.exec(line)?.[0] ?? '';
+      const words = (await this.#ask(line)).map((candidate) => candidate.word);
+      return [words.length === 1 ? [`${words[0] ?? ''} `] : words, partial];
+    } finally {
+      this.#completing = false;
+    }
   }
 
   async #candidates(line: string): Promise<void> {

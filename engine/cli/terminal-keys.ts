@@ -30,7 +30,9 @@ export class TerminalKeys implements Keys {
     this.#io.stdin.off('data', this.#onData);
     this.#io.stdin.pause();
     this.#io.stdin.setRawMode?.(false);
-    return this.#typed;
+    // Only what makes up a line is kept: letters, Enter, Backspace.
+
+    return this.#typed.replace(/[\u0000-\u0007\u0009\u000b\u000c\u000e-\u001f]/g, '');
   }
 
   next(signal: AbortSignal): Promise<string> {
