@@ -166,6 +166,17 @@ export class Reactor implements ReactorPort {
     return this.#cache.wanted;
   }
 
+  /** Peers wait for connections that only `adopt` brings: nothing listens, nothing dials. */
+  rehearse(): void {
+    this.#started = true;
+    for (const peer of this.#peers.all()) peer.start();
+  }
+
+  /** Takes an accepted connection from `remote` as the listeners would; false: nobody wants it. */
+  adopt(socket: net.Socket, remote: string): boolean {
+    return this.#accepted(socket, remote);
+  }
+
   /** The ports in use, for whoever asked for port 0. */
   listenPort(address: string, port: number): number {
     return this.#listeners.port({ address, port });

@@ -1,0 +1,114 @@
+// The boundary between the threads: rows come through the ring as they went in, commands are answered, a full ring loses nothing silently.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
+import { RingSink, RingSource } from '../../../engine/bgp/event-ring.ts';
+import { emptyRow } from '../../../engine/bgp/events.ts';
+import type { EventRow } from '../../../engine/bgp/port.ts';
+import { RemoteReactor, reactorBoot, serveReactor } from '../../../engine/bgp/remote.ts';
+import { systemClock } from '../../../engine/core/clock.ts';
+import { RingReader, RingWriter, ringMemory } from '../../../engine/core/ring.ts';
+import { RecordingSink, peerSettings, reactorSettings } from './lab.ts';
+
+function ring(needsEveryRow: boolean): {
+  sink: RingSink;
+  source: RingSource;
+  seen: RecordingSink;
+  held: boolean[];
+  wakes: () => number;
+} {
+  const memory = ringMemory(65_536);
+  const seen = new RecordingSink();
+  const held: boolean[] = [];
+  let wakes = 0;
+  const sink = new RingSink(new RingWriter(memory), {
+    wake: () => wakes++,
+    report: () => undefined,
+    log: () => undefined,
+    needsEveryRow: () => needsEveryRow,
+    hold: (on) => held.push(on),
+  });
+  return { sink, source: new RingSource(new RingReader(memory), seen), seen, held, wakes: () => wakes };
+}
+
+function row(messageId: number, more: Partial<EventRow> = {}): EventRow {
+  return { ...emptyRow(), kind: 'update', direction: 'received', peer: 3, messageId, at: 1e12, ...more };
+}
+
+test('every field of a row survives the ring', () => {
+  const { sink, source, seen } = ring(false);
+  const rows = [
+    row(7, { bytes: Uint8Array.of(9, 1, 2, 3, 9), bytesAt: 1, bytesLength: 3, asn4: false, addPath: [257, 513] }),
+    row(0, { kind: 'state', direction: 'unspecified', state: 'down', reason: 'tcp-failure é' }),
+    row(0, { kind: 'state', direction: 'unspecified', state: 'up' }),
+    row(0, { kind: 'eor', family: 513 }),
+    row(2 ** 52 + 1, { kind: 'keepalive', direction: 'sent' }),
+  ];
+  for (const one of rows) sink.event(one);
+  assert.deepEqual(source.drain(100), { more: false, room: false });
+  assert.deepEqual(
+    seen.rows.map((one) => ({ ...one, bytesAt: 0, bytes: [...one.bytes] })),
+    rows.map(({ bytesAt, bytesLength, bytes, ...facts }) => ({
+      ...facts,
+      bytesLength,
+      bytesAt: 0,
+      bytes: [...bytes.subarray(bytesAt, bytesAt + bytesLength)],
+    })),
+  );
+});
+
+test('the list of peers keeps its place among the rows', () => {
+  const { sink, source, seen } = ring(false);
+  sink.event(row(1));
+  sink.peers([{ index: 3, name: 'a', group: '', remoteAddress: '::1', remoteAs: 1, localAddress: '::2', localAs: 2 }]);
+  source.drain(1);
+  assert.equal(seen.identities.length, 0);
+  source.drain(1);
+  assert.equal(seen.identities[0]?.name, 'a');
+});
+
+for (const needed of [false, true]) {
+  test(`a full ring ${needed ? 'holds the peers and loses nothing' : 'leaves one gap that says how much was lost'}`, () => {
+    const { sink, source, seen, held } = ring(needed);
+    const bytes = new Uint8Array(1000);
+    for (let id = 1; id <= 200; id++) sink.event(row(id, { bytes, bytesLength: 1000 }));
+    assert.equal(held.includes(true), needed);
+    for (let turn = 0; turn < 20; turn++) {
+      if (source.drain(20).room) sink.roomAgain();
+    }
+    sink.event(row(201));
+    source.drain(100);
+    const updates = seen.rows.filter((one) => one.kind === 'update').map((one) => one.messageId);
+    const lost = seen.rows.filter((one) => one.kind === 'none').map((one) => one.lost);
+    assert.equal(updates.at(-1), 201);
+    assert.equal(updates.length + lost.reduce((sum, n) => sum + n, 0), 201);
+    assert.deepEqual(
+      updates,
+      [...updates].sort((a, b) => a - b),
+    );
+    assert.equal(lost.length, needed ? 0 : 1);
+    if (needed) assert.equal(held.at(-1), false);
+  });
+}
+
+test('commands cross and are answered; an unknown one is refused, not thrown', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const boot = reactorBoot(300, 65_536);
+  const sink = new RecordingSink();
+  const reactor = serveReactor({ boot, port: port1, clock: systemClock, random: () => 1 });
+  const remote = new RemoteReactor(port2, boot, sink);
+  await remote.ready;
+  const applied = await remote.apply(reactorSettings([peerSettings(2)]));
+  assert.deepEqual(applied, { added: ['p2'], removed: [], changed: [], unchanged: [], faults: [] });
+  await remote.start();
+  const [snapshot] = await remote.snapshot();
+  assert.equal(snapshot?.state, 'active');
+  assert.equal(await remote.teardown(99, 2, ''), 'no such peer');
+  assert.equal((await remote.statistics())['peers'], 1);
+  assert(reactor.listenPort('127.0.0.1', 0) > 0);
+  await remote.stop('');
+  assert.equal(sink.identities[0]?.remoteAddress, '127.0.0.2');
+  remote.lost('the reactor thread is gone');
+  await assert.rejects(remote.snapshot(), /gone/);
+  port1.close();
+});
