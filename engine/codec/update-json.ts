@@ -1,6 +1,6 @@
 /** UPDATE events as JSON bytes: parsed, full, raw and summary (events.md §5). The hot writer of the room. */
 import * as code from '../../sdk/wire/attribute/code.ts';
-import { familyName, IPV4_UNICAST, NO_FAMILY } from '../../sdk/wire/family.ts';
+import { IPV4_UNICAST, NO_FAMILY } from '../../sdk/wire/family.ts';
 import { PrefixCursor } from '../../sdk/wire/nlri/prefix.ts';
 import { writeAttributesJson } from './attribute-json.ts';
 import type { ByteWriter, Constant } from './byte-writer.ts';
@@ -28,7 +28,6 @@ const TEXT = {
   pathId: constant('","path-id":'),
   raw: constant('{"raw":"'),
   rawEnd: constant('"}'),
-  familyEnd: constant('":['),
 } as const;
 
 /** One list of NLRI of the message: where it lies and what it says. */
@@ -207,7 +206,7 @@ export class UpdateJson {
   #familyKey(family: number): Constant {
     let key = this.#names.get(family);
     if (key === undefined) {
-      key = constant(`"${familyName(family)}":[`);
+      key = constant(`"${this.#registry.name(family)}":[`);
       if (this.#names.size < 256) this.#names.set(family, key);
     }
     return key;

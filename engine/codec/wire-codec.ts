@@ -64,7 +64,8 @@ export class WireCodec {
     this.#json.writeParsed(writer, reader);
     writer.safe('}');
     const model = JSON.parse(writer.text(0, writer.length)) as UpdateModel;
-    const { update } = reader;
+    // The reader may be moved by another call while a plugin is asked.
+    const { update, withdraws } = reader;
     const parts = [
       { family: update.reachFamily, at: update.reachAt, length: update.reachLength, withdraw: false },
       { family: update.unreachFamily, at: update.unreachAt, length: update.unreachLength, withdraw: true },
@@ -75,7 +76,7 @@ export class WireCodec {
       if (!nlri.ok) continue;
       const operations = model.nlri[this.#registry.name(family)] ?? [];
       // The entry stays as hex when nobody can read it; there is one operation of each kind in a family without classic fields.
-      for (const one of operations) if ((one.action === 'del') === withdraw || reader.withdraws) one.nlri = nlri.value;
+      for (const one of operations) if ((one.action === 'del') === withdraw || withdraws) one.nlri = nlri.value;
     }
     return { ok: true, value: model };
   }
