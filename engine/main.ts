@@ -4,6 +4,8 @@
  * anything is imported; everything else loads what it needs when it needs it.
  */
 
+import type { DaemonHandle } from './daemon.ts';
+
 /** As in package.json; a test compares them. */
 const VERSION = '0.1.0';
 
@@ -35,21 +37,12 @@ async function run(): Promise<void> {
     self: [process.execPath, ...process.execArgv, program],
     interrupted: interruption.signal,
     runDaemon: async (options) => {
-      const { runDaemon } = (await import(
-        new URL(`./daemon${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href
-      )) as {
-        runDaemon: (options: object) => DaemonHandle | Promise<DaemonHandle>;
-      };
-      daemon = await runDaemon({ ...options, env: process.env, version: VERSION });
+      // Before anything is loaded: a SIGHUP that comes early must not end the process.
       process.on('SIGHUP', () => void daemon?.reload());
+      const { runDaemon } = await import('./daemon.ts');
+      daemon = runDaemon({ ...options, env: process.env, version: VERSION });
       if (interruption.signal.aborted) daemon.stop('SIGTERM');
       return daemon.done;
     },
   });
-}
-
-interface DaemonHandle {
-  readonly done: Promise<number>;
-  reload(): unknown;
-  stop(reason: string): unknown;
 }
