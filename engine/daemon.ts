@@ -129,13 +129,18 @@ class Daemon {
     const registry = new CodecRegistry();
     const bus = new EventBus({ clock, log: rootLog.log('bus'), registry });
     bus.setBindings(bindingsByPeer(config));
-    const reactor = await startReactor({
+    const { port: reactor, close: closeReactor } = await startReactor({
       thread: config.environment.reactorThread,
       clock,
       log: (subsystem) => rootLog.log(subsystem),
       bus,
+      onLost: (reason) => {
+        log.error({ reason }, 'the reactor is gone, the daemon stops');
+        this.#exitCode = EXIT_FAILED;
+        this.stop('internal error');
+      },
     });
-    closers.push(() => reactor.stop(''));
+    closers.push(closeReactor);
     bus.connect(reactor);
 
     const parser = new RouteCommands(registry);

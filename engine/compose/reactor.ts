@@ -1,8 +1,7 @@
 // The reactor as the main thread has it: in its own thread, or in this one for debugging and embedding (`ze.reactor.thread false`).
-import type { MessagePort } from 'node:worker_threads';
-import type { RoutePath } from '../../sdk/plugin/route-path.ts';
+import { Worker } from 'node:worker_threads';
 import type { LogRecord, ReactorPort, ReactorSink } from '../bgp/port.ts';
-import { Reactor } from '../bgp/reactor.ts';
+import { reactorBoot, RemoteReactor, startInline } from '../bgp/remote.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
@@ -13,22 +12,48 @@ export interface ReactorStart {
   readonly clock: Clock;
   readonly log: (subsystem: string) => Log;
   readonly bus: EventBus;
+  /** The thread has died of a bug of ours: no session is left. */
+  readonly onLost: (reason: string) => void;
 }
 
-export async function startReactor(start: ReactorStart): Promise<ReactorPort> {
+/** Messages the real classes see before the first session: enough for the compiler to have made up its mind. */
+const WARM_UP_MESSAGES = 5000;
+
+export interface StartedReactor {
+  readonly port: ReactorPort;
+  /** Ends the thread; the sessions have had their Cease by then. */
+  close(): Promise<void>;
+}
+
+export async function startReactor(start: ReactorStart): Promise<StartedReactor> {
   const sink = sinkOf(start);
-  return new Reactor({ clock: start.clock, random: Math.random, sink, startPlugin: startRoutePlugin });
-}
-
-/** Runs a plugin of the route path in the thread this is called in. */
-export function startRoutePlugin(
-  name: string,
-  moduleUrl: string,
-  pipe: MessagePort,
-  bridge: MessagePort,
-  routes: RoutePath,
-): void {
-  void startInThread(name, moduleUrl, pipe, bridge, routes);
+  if (!start.thread) {
+    const { port } = await startInline({
+      clock: start.clock,
+      random: Math.random,
+      sink,
+      startPlugin: (name, moduleUrl, pipe, bridge, routes) => void startInThread(name, moduleUrl, pipe, bridge, routes),
+      warmUpMessages: 0,
+    });
+    return { port, close: () => port.stop('') };
+  }
+  const boot = reactorBoot(WARM_UP_MESSAGES);
+  const worker = new Worker(new URL('../thread.js', import.meta.url), { workerData: boot, name: 'reactor' });
+  const port = new RemoteReactor(worker, boot, sink);
+  let closing = false;
+  const lost = (reason: string): void => {
+    port.lost(reason);
+    if (!closing) start.onLost(reason);
+  };
+  worker.on('error', (error: unknown) => lost(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  worker.on('exit', (code) => lost(`the reactor thread ended with code ${code}`));
+  return {
+    port,
+    close: async () => {
+      closing = true;
+      await worker.terminate();
+    },
+  };
 }
 
 function sinkOf({ bus, log }: ReactorStart): ReactorSink {
