@@ -22,7 +22,7 @@ const WARM_UP_MESSAGES = 5000;
 export interface StartedReactor {
   readonly port: ReactorPort;
   /** Ends the thread; the sessions have had their Cease by then. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export async function startReactor(start: ReactorStart): Promise<StartedReactor> {
