@@ -2,8 +2,7 @@
  * Answers as tables (daemon-cli §6): a map with one key is unwrapped, a map of uniform maps becomes rows with the key in front,
  * a list of objects one row each, a single record two columns with its lists below it, nothing `(empty)`.
  *
- * Columns stand in the order of the keys when every row has the same keys in the same order (they are the producer's
- * columns then), else sorted.
+ * Columns keep the order of the producer's keys, which is how a person reads them; only rows that disagree about it are sorted.
  */
 import { displayWidth, visible } from './escape.ts';
 
@@ -224,18 +223,22 @@ function sharesKeys(maps: readonly Row[]): boolean {
   );
 }
 
+/**
+ * The union of the rows' keys. Rows of one producer keep its order, with optional members where they belong; rows that
+ * contradict each other have their keys sorted.
+ */
 function columnsOf(rows: readonly Row[]): readonly string[] {
-  const first = Object.keys(rows[0] ?? {});
-  const same = rows.every((row) => {
-    const keys = Object.keys(row);
-    return keys.length === first.length && keys.every((key, i) => key === first[i]);
-  });
-  if (same) return first;
-  const union = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  // What every row begins with names the row: it stays in front.
-  const [leading] = first;
-  const led = leading !== undefined && rows.every((row) => Object.keys(row)[0] === leading);
-  return led ? [leading, ...union.filter((name) => name !== leading).sort()] : union.sort();
+  const union: string[] = [];
+  for (const row of rows) {
+    let at = 0;
+    for (const key of Object.keys(row)) {
+      const known = union.indexOf(key);
+      if (known >= 0 && known < at) return [...new Set(rows.flatMap((one) => Object.keys(one)))].sort();
+      if (known < 0) union.splice(at, 0, key);
+      at = (known < 0 ? at : known) + 1;
+    }
+  }
+  return union;
 }
 
 /** Shrinks the widest columns until the line fits; `undefined` when even narrow ones do not. */

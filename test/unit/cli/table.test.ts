@@ -32,7 +32,22 @@ for (const [name, value, text] of [
     },
     'b   a\n 1  x\n22  y\n',
   ],
-  ['a list of different objects has sorted columns', [{ b: 1 }, { a: 2 }], 'a  b\n   1\n2\n'],
+  [
+    'optional members stand where they belong',
+    [
+      { p: 1, n: 2 },
+      { p: 3, m: 4, n: 5 },
+    ],
+    'p  m  n\n1     2\n3  4  5\n',
+  ],
+  [
+    'objects that disagree about the order have sorted columns',
+    [
+      { b: 1, a: 2 },
+      { a: 3, b: 4 },
+    ],
+    'a  b\n2  1\n3  4\n',
+  ],
   [
     'a map of maps',
     { peers: { '192.0.2.1': { state: 'up' }, '192.0.2.2': { state: 'down' } } },
