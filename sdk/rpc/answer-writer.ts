@@ -10,6 +10,7 @@ import {
   checkRow,
   DOC_HEAD,
   foldRecords,
+  parseRecord,
 } from './answer.ts';
 import { checkHead, endLine, headLine, lineBytes, overWide, recordLine } from './answer-lines.ts';
 import { errorPayload, RpcError } from './errors.ts';
@@ -17,7 +18,7 @@ import { errorPayload, RpcError } from './errors.ts';
 /** Records held back before the head is written. */
 export const HELD_RECORDS = 256;
 /** Characters of records held back: past it the answer streams even below HELD_RECORDS. */
-const HELD_CHARACTERS = 8 * 1024 * 1024;
+const HELD_CHARACTERS = 32 * 1024 * 1024;
 
 /** Where lines go. `lines` may hold several, each with its LF. */
 export interface LineSink {
@@ -124,7 +125,10 @@ class AnswerWriter {
       this.#end(end);
       return;
     }
-    if (this.#held.some((record) => record.json === '')) throw new RpcError('error', 'empty answer record');
+    for (const record of this.#held) {
+      if (record.json === '') throw new RpcError('error', 'empty answer record');
+      if (this.#source.checked !== true && this.#head.itemType !== 'doc') parseRecord(record.json);
+    }
     if (this.#head.itemType === 'doc') {
       this.#document(this.#held[0]?.json, end);
       return;

@@ -6,7 +6,7 @@
  * process or lines from a link. Records travel as JSON texts; they are parsed only by who wants values.
  */
 import { messageOf, RpcError } from './errors.ts';
-import { parseJson } from './json.ts';
+import { parseJson, stringifyJson } from './json.ts';
 
 /** doc: one document is the whole answer. map: an object a record. tab: an array a record, read against the columns. */
 export type ItemType = 'doc' | 'map' | 'tab';
@@ -84,7 +84,10 @@ export interface Collapsed {
 /** What `collapse` holds at most, in characters of JSON. */
 export const COLLAPSE_LIMIT = 256 * 1024 * 1024;
 
-/** Folds records into the document a collapsed answer carries. `tab` rows become objects with their keys in column order. */
+/**
+ * Folds records into the document a collapsed answer carries. `tab` rows become objects with their keys in column order. Each
+ * text must be one JSON value: see `parseRecord`.
+ */
 export function foldRecords(head: AnswerHead, rows: readonly string[], rejected: readonly string[]): string {
   const items = head.itemType === 'tab' ? rows.map((row) => zipRow(head.columns, row)) : rows;
   const list = `[${items.join(',')}]`;
@@ -92,14 +95,23 @@ export function foldRecords(head: AnswerHead, rows: readonly string[], rejected:
   return `{${JSON.stringify(head.envelope === '' ? 'data' : head.envelope)}:${list},"errors":[${rejected.join(',')}]}`;
 }
 
+/** Throws (`unreadable`) when a record is not exactly one JSON value, which could forge others once it is folded in. */
+export function parseRecord(json: string): unknown {
+  try {
+    return parseJson(json);
+  } catch (error) {
+    throw new RpcError('unreadable', `an answer record is not JSON: ${messageOf(error)}`);
+  }
+}
+
 /** Throws when the row is not an array of as many elements as there are columns. */
 export function zipRow(columns: readonly string[], json: string): string {
   const row = checkRow(columns, json);
-  return `{${columns.map((name, i) => `${JSON.stringify(name)}:${JSON.stringify(row[i])}`).join(',')}}`;
+  return `{${columns.map((name, i) => `${JSON.stringify(name)}:${stringifyJson(row[i]) ?? 'null'}`).join(',')}}`;
 }
 
 export function checkRow(columns: readonly string[], json: string): readonly unknown[] {
-  const row: unknown = JSON.parse(json);
+  const row = parseRecord(json);
   if (!Array.isArray(row) || row.length !== columns.length) {
     throw new RpcError('error', `answer row has ${Array.isArray(row) ? row.length : 'no'} elements, want ${columns.length}`);
   }
@@ -172,9 +184,9 @@ export class AnswerReader implements AsyncIterable<unknown> {
     for await (const records of this.chunks()) {
       for (const record of records) {
         if (record.rejected) continue;
-        if (head.itemType === 'doc') yield* unfold(parseJson(record.json));
-        else if (head.itemType === 'tab') yield parseJson(zipRow(head.columns, record.json));
-        else yield parseJson(record.json);
+        if (head.itemType === 'doc') yield* unfold(parseRecord(record.json));
+        else if (head.itemType === 'tab') yield rowObject(head.columns, record.json);
+        else yield parseRecord(record.json);
       }
     }
   }
@@ -182,19 +194,19 @@ export class AnswerReader implements AsyncIterable<unknown> {
   /** The whole answer as one value. Rejects with RpcError as `head` does, or past COLLAPSE_LIMIT. */
   async collapse(): Promise<Collapsed> {
     const head = await this.head;
-    const rows: string[] = [];
-    const rejected: string[] = [];
+    const rows: unknown[] = [];
+    const rejected: unknown[] = [];
     let size = 0;
     for await (const records of this.chunks()) {
       for (const record of records) {
         size += record.json.length;
-        (record.rejected ? rejected : rows).push(record.json);
+        if (record.rejected) rejected.push(parseRecord(record.json));
+        else rows.push(head.itemType === 'tab' ? rowObject(head.columns, record.json) : parseRecord(record.json));
       }
       if (size > COLLAPSE_LIMIT) throw new RpcError('too-large', `answer exceeds ${COLLAPSE_LIMIT} characters`);
     }
     const verdict = await this.verdict;
-    const text = head.itemType === 'doc' ? collapsedDocument(rows, rejected) : foldRecords(head, rows, rejected);
-    const data = text === undefined ? {} : { data: document(text) };
+    const data = collapsedData(head, rows, rejected);
     if (verdict.outcome === 'done' || verdict.outcome === 'partial') return { status: 'done', ...data };
     return { status: 'error', ...data, error: verdict.message === '' ? 'every record was rejected' : verdict.message };
   }
@@ -207,17 +219,20 @@ export class AnswerReader implements AsyncIterable<unknown> {
   }
 }
 
-function collapsedDocument(rows: readonly string[], rejected: readonly string[]): string | undefined {
-  if (rows.length > 1 || rejected.length > 0) throw new RpcError('unreadable', 'a document answer holds more than its document');
-  return rows[0];
+/** The same document as `foldRecords`, from values. */
+function collapsedData(head: AnswerHead, rows: readonly unknown[], rejected: readonly unknown[]): { readonly data?: unknown } {
+  if (head.itemType === 'doc') {
+    if (rows.length > 1 || rejected.length > 0)
+      throw new RpcError('unreadable', 'a document answer holds more than its document');
+    return rows.length === 0 ? {} : { data: rows[0] };
+  }
+  if (rejected.length > 0) return { data: { [head.envelope === '' ? 'data' : head.envelope]: rows, errors: rejected } };
+  return { data: head.envelope === '' ? rows : { [head.envelope]: rows } };
 }
 
-function document(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    throw new RpcError('unreadable', `an answer record is not JSON: ${messageOf(error)}`);
-  }
+function rowObject(columns: readonly string[], json: string): unknown {
+  const row = checkRow(columns, json);
+  return Object.fromEntries(columns.map((name, i) => [name, row[i]]));
 }
 
 /** Rows of a folded document: a bare array, or the one array (beside `errors`) of an object. */
