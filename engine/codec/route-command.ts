@@ -6,7 +6,8 @@ import type { Parsed } from './fault.ts';
 import { refuse } from './fault.ts';
 import type { NlriCaller, CodecRegistry } from './registry.ts';
 import { parseUpdateWire } from './update-wire.ts';
-import type { ForeignItem, RouteCommand } from './update-text.ts';
+import type { ForeignItem } from './update-section.ts';
+import type { RouteCommand } from './update-text.ts';
 import { UpdateTextParser } from './update-text.ts';
 
 export class RouteCommands {
