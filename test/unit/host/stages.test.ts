@@ -1,7 +1,7 @@
 // The five stages against plugins that speak raw lines: order, barriers, tiers, refusals (plugin-lifecycle §3, plugin-rpc-types §2, §3).
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { goodPlugin, makeWorld, NO_NEEDS, RawPlugin, script, settings, until, type World } from './support.ts';
+import { goodPlugin, makeWorld, NO_NEEDS, type RawPlugin, script, settings, until, type World } from './support.ts';
 
 let world: World | undefined;
 afterEach(async () => {

@@ -231,7 +231,7 @@ export class RawPlugin {
   }
 
   /** The stages up to `last`, all well. */
-  async stages(last: number, registration: unknown = {}, ready: unknown = undefined): Promise<void> {
+  async stages(last: number, registration: unknown = {}, ready?: unknown): Promise<void> {
     if (last >= 1) assert.equal(await this.ask('declare-registration', registration), '#1 ok');
     if (last >= 2) await this.serve('configure');
     if (last >= 3) assert.equal(await this.ask('declare-capabilities', { capabilities: [] }), '#2 ok');
@@ -260,7 +260,7 @@ export function script(name: string, run: (plugin: RawPlugin) => Promise<void>):
 }
 
 /** A plugin that starts well and answers bye. */
-export function goodPlugin(name: string, registration: unknown = {}, ready: unknown = undefined): void {
+export function goodPlugin(name: string, registration: unknown = {}, ready?: unknown): void {
   script(name, async (plugin) => {
     await plugin.stages(5, registration, ready);
     await plugin.idle();

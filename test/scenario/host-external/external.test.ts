@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import { RpcError } from '../../../sdk/rpc/errors.ts';
-import { makeWorld, NO_NEEDS, settings, until, type World } from './support.ts';
+import { compiledChild } from '../../unit/host/compiled-child.ts';
+import { goodPlugin, makeWorld, NO_NEEDS, settings, until, type World } from '../../unit/host/support.ts';
 
-const CHILD = join(import.meta.dirname, 'fixtures', 'child.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'zest-host-'));
+const CHILD = compiledChild(folder);
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 let world: World | undefined;
@@ -19,6 +20,12 @@ afterEach(async () => {
 
 const child = (name: string, words: string, more: Parameters<typeof settings>[1] = {}) =>
   settings(name, { use: '', run: `exec node ${CHILD} ${words}`, timeoutMs: 3000, ...more });
+
+/** A neighbour in process, which nothing that the other does may touch. */
+function good(): ReturnType<typeof settings> {
+  goodPlugin('good');
+  return settings('good');
+}
 
 async function startWith(
   plugins: readonly ReturnType<typeof settings>[],
@@ -76,7 +83,7 @@ test('an external plugin runs, answers a command, gets events, and leaves at bye
 
 for (const stage of [1, 2, 3, 4, 5]) {
   test(`a plugin killed in stage ${stage} fails alone`, async () => {
-    const made = await startWith([child('good', ''), child('bad', `die=${stage}`)]);
+    const made = await startWith([good(), child('bad', `die=${stage}`)]);
     assert.deepEqual(made.codes('bad'), ['plugin-crash']);
     assert.match(made.host.list().find((row) => row.name === 'bad')?.lastError ?? '', /process ended by SIGKILL/);
     assert.equal(made.state('good'), 'running');
@@ -108,7 +115,7 @@ const misdeeds: readonly { what: string; words: string; code: string; text: RegE
 for (const row of misdeeds) {
   test(`${row.what} fails that plugin alone`, async () => {
     const made = await startWith([
-      child('good', ''),
+      good(),
       child('bad', row.words, row.timeoutMs === undefined ? {} : { timeoutMs: row.timeoutMs }),
     ]);
     assert.deepEqual(made.codes('bad'), [row.code]);
@@ -166,7 +173,7 @@ test('a plugin of policy fatal that dies ends the daemon, once it runs', async (
 
 test('a plugin of policy fatal that fails at the start refuses the start', async () => {
   world = makeWorld({ configFolder: folder });
-  const outcome = await world.host.start([child('good', ''), child('vital', 'policy=fatal die=3')], [], NO_NEEDS);
+  const outcome = await world.host.start([good(), child('vital', 'policy=fatal die=3')], [], NO_NEEDS);
   assert(!outcome.ok);
   assert.deepEqual([outcome.kind, outcome.plugin], ['fatal', 'vital']);
   assert.deepEqual(
