@@ -12,14 +12,15 @@ const DAEMON_MS = 700;
 
 const BASH = `# zest completion for bash: source <(zest completion bash)
 _zest() {
-  local line=\${COMP_LINE:0:COMP_POINT} IFS=$'\\n'
+  local line=\${COMP_LINE:0:COMP_POINT}
   local whole=\${line##* } part=\${COMP_WORDS[COMP_CWORD]}
   local -a words
   IFS=' ' read -ra words <<< "$line"
   [[ $line == *' ' ]] && words+=('')
-  COMPREPLY=($(zest completion words -- "\${words[@]:1}" 2>/dev/null | cut -f1))
+  mapfile -t COMPREPLY < <(zest completion words -- "\${words[@]:1}" 2>/dev/null | cut -f1)
   local cut=\${whole%"$part"}
   COMPREPLY=("\${COMPREPLY[@]#"$cut"}")
+  COMPREPLY=("\${COMPREPLY[@]/#[*]/\\\\*}")
 }
 complete -o default -F _zest zest
 `;
