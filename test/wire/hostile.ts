@@ -1,4 +1,4 @@
-// The table of malformed UPDATEs: what a row is, what its peer agreed, and how a row is checked. The rows are in hostile-*.test.ts.
+// The table of malformed UPDATEs: what a row is, what its peer agreed, and how a row is checked. The rows are in hostile-*-rows.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashBytes, viewOf } from '../../sdk/wire/bytes.ts';
