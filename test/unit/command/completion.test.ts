@@ -27,7 +27,7 @@ for (const [line, expected] of [
   ['monitor event direction ', ['received', 'sent', '|']],
   ['monitor event include s', ['state']],
   ['log set pl', ['plugin']],
-  ['log set plugin d', ['debug']],
+  ['log set plugin d', ['debug', 'disabled']],
   ['command help show ver', ['version']],
   ['rib', ['rib']],
   ['rib routes r', ['received']],
