@@ -222,36 +222,30 @@ export class ThreadLauncher implements Launcher {
     this.#clock = clock;
   }
 
-  launch(calls: BridgeCalls): Promise<Launched> {
-    const ends = portEnds(calls);
-    const data: ThreadStart = {
-      name: this.#name,
-      moduleUrl: this.#moduleUrl,
-      pipe: ends.theirPipe,
-      bridge: ends.theirBridge,
-    };
+  launch(): Promise<Launched> {
+    const ports = new MessageChannel();
+    const stream = new PortDuplex(ports.port1);
+    const data: ThreadStart = { name: this.#name, moduleUrl: this.#moduleUrl, pipe: ports.port2 };
     const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js', import.meta.url);
-    const worker = new Worker(entry, { workerData: data, transferList: [ends.theirPipe, ends.theirBridge] });
+    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2] });
     let fault = '';
     worker.once('error', (error: unknown) => {
       fault = messageOf(error);
     });
-    const exited = new Promise<{ readonly fault: string }>((resolve) => {
+    const ended = new Promise<{ readonly fault: string }>((resolve) => {
       worker.once('exit', (code) => {
-        ends.bridge.close();
-        ends.stream.destroy();
+        stream.destroy();
         resolve({ fault: fault === '' && code !== 0 ? `thread ended with code ${code}` : fault });
       });
     });
     return Promise.resolve({
-      stream: ends.stream,
-      bridge: ends.bridge,
+      stream,
+      bridge: undefined,
       pid: undefined,
-      ended: Promise.race([exited, ends.bridge.ended.then((how) => (how.fault === '' ? exited : how))]),
+      ended,
       stop: async (graceMs) => {
-        ends.bridge.close();
-        ends.stream.destroy();
-        await settledWithin(this.#clock, graceMs, exited);
+        stream.destroy();
+        await settledWithin(this.#clock, graceMs, ended);
         await worker.terminate();
       },
     });

@@ -178,6 +178,8 @@ export class PluginLife {
         ready = input;
       });
       await runStages(session.mux, session.first, work, this.#stageOptions(tier));
+      session.mux.flush();
+      session.mux.untrace();
       if (session.link === undefined) await this.#takeBridge(session, ready, tier);
       if (session.stopping.signal.aborted) throw stopped();
       this.#stage = 6;

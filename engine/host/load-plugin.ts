@@ -15,7 +15,8 @@ export interface PluginSite {
   readonly name: string;
   /** The stages' stream. */
   readonly conn: Duplex;
-  readonly bridge: Bridge;
+  /** Absent in a thread of its own: the plugin stays on the stages' stream. */
+  readonly bridge?: Bridge | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -7,8 +7,8 @@ import { loadPlugin } from './load-plugin.ts';
 import { PortDuplex } from './port-duplex.ts';
 
 /**
- * Resolves when the plugin's run is over, for whatever reason; the other side has been told it then. Never rejects. The plugin
- * is stopped by closing either port.
+ * A plugin of the reactor's thread. Resolves when its run is over, for whatever reason; the other side has been told it then.
+ * Never rejects. Closing either port stops the plugin.
  */
 export async function startInThread(
   name: string,
@@ -18,8 +18,7 @@ export async function startInThread(
   routes: RoutePath | undefined,
 ): Promise<void> {
   const bridge = threadBridge(bridgePort, routes);
-  const conn = new PortDuplex(pipe);
-  conn.on('error', () => undefined);
+  const conn = streamOf(pipe);
   const stopping = new AbortController();
   void bridge.closed.then(() => stopping.abort());
   try {
@@ -31,4 +30,23 @@ export async function startInThread(
   } finally {
     conn.destroy();
   }
+}
+
+/** A plugin that has a thread to itself: it stays on the pipe. Rejects with what the plugin died of. */
+export async function runOnPipe(name: string, moduleUrl: string, pipe: MessagePort): Promise<void> {
+  const conn = streamOf(pipe);
+  const stopping = new AbortController();
+  conn.once('close', () => stopping.abort());
+  try {
+    const definition = await loadPlugin(moduleUrl);
+    await definition.run({ name, conn, signal: stopping.signal });
+  } finally {
+    conn.destroy();
+  }
+}
+
+function streamOf(pipe: MessagePort): PortDuplex {
+  const conn = new PortDuplex(pipe);
+  conn.on('error', () => undefined);
+  return conn;
 }

@@ -72,7 +72,7 @@ export class Mux {
   readonly #splitter: LineSplitter;
   readonly #outbound: Outbound;
   readonly #inbound: Inbound;
-  readonly #trace: ((direction: 'in' | 'out', line: string) => void) | undefined;
+  #trace: ((direction: 'in' | 'out', line: string) => void) | undefined;
   readonly #calls = new Map<string, CallWaiter>();
   readonly #answers = new Map<string, LinkAnswer>();
   readonly #abandoned = new Set<string>();
@@ -127,6 +127,11 @@ export class Mux {
   /** Resolves when the peer has taken enough of what was written; rejects when the link closes. */
   drained(): Promise<void> {
     return this.#outbound.ready();
+  }
+
+  /** Lines are traced no more, and cost nothing for it. */
+  untrace(): void {
+    this.#trace = undefined;
   }
 
   /** Sends gathered lines now instead of at the end of the turn. */
