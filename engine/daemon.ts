@@ -86,6 +86,8 @@ class Daemon {
     this.#rootLog = new RootLog(logSettings(loaded.config));
     this.#log = this.#rootLog.log('daemon');
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
+    if (loaded.config.environment.logBackend === 'syslog')
+      this.#log.warn({}, 'the log backend syslog is not built, lines go to stderr');
     const closers: (() => Promise<void> | void)[] = [];
     try {
       await this.#start(closers);
@@ -292,7 +294,7 @@ class Daemon {
     const builtins = builtinNames();
     const loaded = loadConfig(text, { path, env: this.#options.env, flags: this.#options.flags, builtins });
     if (loaded.ok) return { ok: true, config: loaded.config, warnings: loaded.warnings.map((warning) => warning.message) };
-    const report = validateReport(text, path, { verbose: false, quiet: false, json: false, builtins });
+    const report = validateReport(text, path, { env: this.#options.env, flags: this.#options.flags, builtins });
     return { ok: false, errors: loaded.faults.map(faultText), text: report.stdout };
   }
 

@@ -27,6 +27,7 @@ const row = (name: string, kind: SettingKind, fallback: string, path: string, de
 export const SETTINGS: readonly SettingSpec[] = [
   row('log.level', 'level', 'warn', 'log/level', 'level of every subsystem that has none of its own'),
   row('log.backend', 'text', 'stderr', 'log/backend', 'where log lines go: stderr, stdout, syslog'),
+  row('log.format', 'text', 'text', '', 'log lines for people (text) or for machines (json)'),
   row('log.destination', 'text', '', 'log/destination', 'host:port of syslog'),
   row('log.relay', 'level', 'warn', 'log/relay', "lowest level of plugins' lines that is passed on"),
   row('pid.file', 'text', '', 'daemon/pid', 'file that holds the process id'),
@@ -147,7 +148,7 @@ export class Settings {
 
   /** Levels by subsystem; '' is the level of every other. */
   logLevels(): Readonly<Record<string, string>> {
-    const own = ['ze.log.backend', 'ze.log.destination', 'ze.log.relay', 'ze.log.level'];
+    const own = ['ze.log.backend', 'ze.log.format', 'ze.log.destination', 'ze.log.relay', 'ze.log.level'];
     const named = this.all().filter((setting) => setting.name.startsWith('ze.log.') && !own.includes(setting.name));
     const rows = named.map((setting): [string, string] => [setting.name.slice('ze.log.'.length), setting.value]);
     return Object.fromEntries<string>([['', this.text('log.level')], ...rows]);

@@ -34,7 +34,7 @@ export const EVENT_KINDS: readonly string[] = [
   'update-rpki',
 ];
 export const SEND_KINDS: readonly string[] = ['update', 'refresh', 'raw', 'enhanced-refresh'];
-export const LOG_LEVELS: readonly string[] = ['disabled', 'error', 'warn', 'info', 'debug', 'trace'];
+export const LOG_LEVELS: readonly string[] = ['disabled', 'error', 'warn', 'info', 'trace', 'debug', 'trace'];
 
 /** Well-known communities (RFC 1997, RFC 3765, RFC 7999) by their config names. */
 const COMMUNITY_WORDS = ['no-export', 'no-advertise', 'no-export-subconfed', 'nopeer', 'blackhole'];
