@@ -277,7 +277,15 @@ export class Mux {
       this.#trace?.('out', head + Buffer.from(params.buffer, params.byteOffset, params.byteLength).toString('utf8'));
       this.#outbound.writeBytes(head, params);
     }
-    return id;
+    // Writing may have found the link's limit and ended it.
+    const cause = this.#endedBy();
+    if (cause === undefined) return id;
+    refuse(cause);
+    return undefined;
+  }
+
+  #endedBy(): RpcError | undefined {
+    return this.#cause;
   }
 
   #write(lines: string): void {

@@ -307,7 +307,7 @@ test('answers are written for all three outcomes of a command', async () => {
     '#43 end 2 0 0:',
     '#43 error {"code":"error","message":"broken"}',
     '#43 nay 0: 28:unknown command: shwo routes',
-    '#43 row 24:{"rows":[{"a":1},{"a":2}]}',
+    '#43 row 26:{"rows":[{"a":1},{"a":2}]}',
     '#43 row 26:{"running":true,"peers":1}',
     '#43 top doc 0: 0:',
     '#43 top doc 0: 0:',
