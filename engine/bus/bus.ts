@@ -14,10 +14,10 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { BufferPool, NUMBERED, VERBATIM } from './batch.ts';
 import { BGP, EventTypes } from './event-types.ts';
-import { PeerHolds } from './holds.ts';
 import type { MonitorFilter } from './monitor.ts';
 import { envelopeText, Monitor } from './monitor.ts';
 import { Peers } from './peers.ts';
+import { Pressure } from './pressure.ts';
 import type { ProcessFailure, ProcessOptions, ProcessStatistics } from './process.ts';
 import { BusProcess, directionBits } from './process.ts';
 import type { Pools } from './queue.ts';
@@ -88,9 +88,9 @@ export class EventBus {
   readonly #log: Log;
   readonly #encoder: EventEncoder;
   readonly #peers = new Peers();
-  readonly #pools: Pools;
+  readonly #rows: StructuredPool;
   readonly #schedule: (action: () => void) => void;
-  readonly #holds: PeerHolds;
+  readonly #pressure: Pressure;
   readonly #monitors = new Set<Monitor>();
   readonly #listeners = new Map<string, Set<EmittedListener>>();
   /** Highest tier first, then by name. */
@@ -108,9 +108,9 @@ export class EventBus {
     this.#log = options.log;
     this.reports = options.reports ?? new ReportBus(() => options.clock.wall());
     this.#encoder = new EventEncoder(options.registry);
-    this.#pools = { buffers: new BufferPool(), rows: new StructuredPool(this.#peers) };
+    this.#rows = new StructuredPool(this.#peers);
     this.#schedule = options.schedule ?? queueMicrotask;
-    this.#holds = new PeerHolds((peer, held) => this.#reactor?.setHeld(peer, held));
+    this.#pressure = new Pressure((peer, held) => this.#reactor?.setHeld(peer, held), this.reports);
   }
 
   /** The reactor is there: it is told what is wanted. */
@@ -144,7 +144,7 @@ export class EventBus {
         if (accepted) process.cache.delivered(row.messageId);
         else process.cache.missed(row.messageId);
       }
-      if (process.queue.full || process.queue.dropping) this.#pressed(process, row.peer);
+      if (process.queue.full || process.queue.dropping) this.#pressure.rise(process, row.peer);
     }
     if (this.#monitors.size > 0) this.#tap(row, peer);
     this.#later();
@@ -168,7 +168,9 @@ export class EventBus {
   }
 
   attach(options: ProcessOptions): ProcessHandle {
-    const process = new BusProcess(options, this.#clock, this.#pools, {
+    // Buffers go round within one process: one that acknowledges what it has not read yet can only spoil its own stream.
+    const pools: Pools = { buffers: new BufferPool(2), rows: this.#rows };
+    const process = new BusProcess(options, this.#clock, pools, {
       settled: (one, error) => this.#settled(one, error),
       failed: (one, failure) => this.#failed(one, failure),
     });
@@ -228,7 +230,7 @@ export class EventBus {
       const match = process.match(namespace, type, directions, peer, selectable, this.#bindings);
       if (match === NO_MATCH) continue;
       if (process.appendText(text, match === ENVELOPE, namespace, type)) delivered++;
-      if (process.queue.dropping) this.#pressed(process, -1);
+      if (process.queue.dropping) this.#pressure.rise(process, -1);
     }
     for (const monitor of this.#monitors) {
       if (!monitor.wants(namespace, type) || !monitor.wantsPeer(selectable)) continue;
@@ -303,7 +305,7 @@ export class EventBus {
       'events-dropped': sum((process) => process.queue.dropped),
       'rows-lost': this.#rowsLost,
       'queue-bytes': sum((process) => process.queue.bytes),
-      'peers-held': this.#holds.held,
+      'peers-held': this.#pressure.held,
       'forms-written': this.#encoder.written,
     };
   }
@@ -331,18 +333,16 @@ export class EventBus {
     process.lane.close();
     process.subscriptions.clear();
     this.#processes = this.#processes.filter((one) => one !== process);
-    this.#holds.release(process);
+    this.#pressure.end(process);
     if (process.counted) this.#reactor?.cacheConsumer(process.name, 'none');
     process.counted = false;
-    this.#clearReports(process);
     this.#tellReactor();
   }
 
   #failed(process: BusProcess, failure: ProcessFailure): void {
-    this.#holds.release(process);
+    this.#pressure.end(process);
     process.refresh(this.#peers, this.#bindings);
     this.#tellReactor();
-    this.#clearReports(process);
     this.reports.report({
       severity: 'error',
       code: failure === 'silent' ? 'event-consumer-silent' : 'event-consumer-overflow',
@@ -360,44 +360,6 @@ export class EventBus {
     if (error !== undefined) this.#log.warn({ process: process.name, err: error }, 'events refused');
     // The queue forgets the batch after this call: look once it has.
     this.#later();
-  }
-
-  /** A queue is at its limit: hold the peer, or say that events are dropped. */
-  #pressed(process: BusProcess, peer: number): void {
-    if (process.queue.limits.onOverflow === 'hold-peer' && peer >= 0 && process.queue.full) {
-      this.#holds.hold(process, peer);
-      if (!process.reportedHold) {
-        process.reportedHold = true;
-        this.#warn(process, 'event-consumer-behind', 'event queue full, peers are held back until it is taken', false);
-      }
-    }
-    if (process.queue.dropping && !process.reportedGap) {
-      process.reportedGap = true;
-      this.#warn(process, 'event-gap', 'event queue full, events are dropped and marked by a gap', false);
-    }
-  }
-
-  #relieved(process: BusProcess): void {
-    if (process.reportedHold && process.queue.relieved) {
-      this.#holds.release(process);
-      process.reportedHold = false;
-      this.#warn(process, 'event-consumer-behind', '', true);
-    }
-    if (process.reportedGap && !process.queue.dropping) {
-      process.reportedGap = false;
-      this.#warn(process, 'event-gap', '', true);
-    }
-  }
-
-  #clearReports(process: BusProcess): void {
-    if (process.reportedHold) this.#warn(process, 'event-consumer-behind', '', true);
-    if (process.reportedGap) this.#warn(process, 'event-gap', '', true);
-    process.reportedHold = false;
-    process.reportedGap = false;
-  }
-
-  #warn(process: BusProcess, code: string, message: string, clear: boolean): void {
-    this.reports.report({ severity: 'warning', code, source: 'bus', subject: process.name, message, clear });
   }
 
   /** Rows that the reactor's ring had no room for: every stream that would have had some of them gets a gap. */
@@ -463,7 +425,7 @@ export class EventBus {
   #flush(): void {
     for (const process of this.#processes) {
       process.lane.pump();
-      this.#relieved(process);
+      this.#pressure.fall(process);
       if (process.cache.mode === 'none') continue;
       const due = process.cache.due();
       if (due.length > 0 && this.#reactor !== undefined) void this.#release(process, due);

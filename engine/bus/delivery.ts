@@ -10,8 +10,8 @@ import type { Batch } from './batch.ts';
 import type { EventQueue } from './queue.ts';
 
 /**
- * How events reach a process. `send` resolves when the process has acknowledged the batch and the bytes have left our hands (their
- * memory is used again then); it rejects when the process answered with an error or is gone.
+ * How events reach a process. `send` resolves when the process has acknowledged the batch; the bytes are then used again, for events
+ * of the same process. It rejects when the process answered with an error or is gone.
  */
 export type Transport =
   | { readonly form: 'bytes'; send(params: Uint8Array, count: number): Promise<void> }
