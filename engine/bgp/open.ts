@@ -4,6 +4,7 @@ import {
   CAP_ASN4,
   CAP_ENHANCED_REFRESH,
   CAP_EXTENDED_MESSAGE,
+  CAP_GRACEFUL_RESTART,
   CAP_MULTIPROTOCOL,
   CAP_ROUTE_REFRESH,
   capabilityEventName,
@@ -34,7 +35,11 @@ export function openFor(settings: PeerSettings, plugins: readonly PluginCapabili
   );
   if (addPath.length > 0) typed.push({ kind: 'addpath', families: addPath });
   const ours = typed.map(writeCapability);
-  const capabilities = [...ours, ...pluginCapabilities(settings, plugins, ours)].sort((a, b) => a.code - b.code);
+  const added = pluginCapabilities(settings, plugins, ours);
+  // Whoever speaks enhanced refresh may let no request pass before our End-of-RIB (RFC 7313 §4), and several implementations send
+  // their own only to a speaker of graceful restart. So we say that we mark it, and nothing more (RFC 4724 §3).
+  if (offers(settings.routeRefresh) && !added.some(({ code }) => code === CAP_GRACEFUL_RESTART)) ours.push(END_OF_RIB_MARKED);
+  const capabilities = [...ours, ...added].sort((a, b) => a.code - b.code);
   return {
     version: BGP_VERSION,
     myAs: shortAs(settings.localAs),
@@ -42,6 +47,22 @@ export function openFor(settings: PeerSettings, plugins: readonly PluginCapabili
     routerId: settings.routerId,
     capabilities,
   };
+}
+
+/** Restart time 0, no families: routes are not kept over a restart, in either role. */
+const END_OF_RIB_MARKED = writeCapability({
+  kind: 'graceful-restart',
+  restarting: false,
+  notification: false,
+  restartTimeSeconds: 0,
+  families: [],
+});
+
+/** Graceful restart was agreed on: more than that both sides mark End-of-RIB. */
+export function restartsGracefully(local: OpenMessage, negotiated: Negotiated): boolean {
+  const own = local.capabilities.find(({ code }) => code === CAP_GRACEFUL_RESTART);
+  const markedOnly = own === undefined || own.value.every((byte) => byte === 0);
+  return !markedOnly && (negotiated.gracefulRestart?.families.length ?? 0) > 0;
 }
 
 /** What plugins add: one asked for this peer beats one asked for all; what the core announces itself is the core's. */

@@ -20,7 +20,7 @@ import { Connection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
 import { MessageCounters } from './counters.ts';
 import type { Notice, State } from './fsm.ts';
-import { acceptOpen, describeNegotiated, openFor } from './open.ts';
+import { acceptOpen, describeNegotiated, openFor, restartsGracefully } from './open.ts';
 import { Outbox } from './outbox.ts';
 import type { NegotiatedSnapshot, PeerSettings, PluginCapability } from './port.ts';
 import type { ReadArea } from './session.ts';
@@ -443,8 +443,8 @@ export class Peer implements ConnectionOwner {
   #survives(connection: Connection, local: OpenMessage, remote: OpenMessage): boolean {
     const other = connection === this.#primary ? this.#rival : this.#primary;
     if (other.state === 'established') {
-      const restarts = this.#agreements.get(other)?.negotiated.gracefulRestart !== undefined;
-      if (!restarts) {
+      const agreement = this.#agreements.get(other);
+      if (agreement === undefined || !restartsGracefully(agreement.local, agreement.negotiated)) {
         connection.apply({ kind: 'collision', notice: COLLISION });
         return false;
       }

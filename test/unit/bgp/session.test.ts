@@ -15,7 +15,10 @@ test('the OPEN holds families and capabilities in ascending order', async () => 
   await using lab = await Lab.of([peerSettings(2)]);
   const peer = await lab.connect(2);
   const open = toHex(await peer.hears(OPEN));
-  assert.equal(open, '04' + 'fbf4' + '005a' + '0a000001' + '12' + '0210' + '010400010001' + '0200' + '41040000fbf4' + '4600');
+  assert.equal(
+    open,
+    '04' + 'fbf4' + '005a' + '0a000001' + '16' + '0214' + '010400010001' + '0200' + '40020000' + '41040000fbf4' + '4600',
+  );
   peer.send(peer.open(), keepalive());
   await peer.hears(KEEPALIVE);
 });
