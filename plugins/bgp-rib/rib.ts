@@ -24,10 +24,10 @@ export class Rib {
   #refused = 0;
   #sweeping = false;
 
-  /** `seed`: a random number for the hashes. */
-  constructor(routes: RoutePath, seed: number) {
+  /** `seed`: a random number for the hashes; `reserve`: see `RouteStoreOptions`. */
+  constructor(routes: RoutePath, seed: number, reserve?: number) {
     this.routes = routes;
-    this.store = new RouteStore({ interest: BEST_CHANGED, keeps: isPrefixFamily, seed });
+    this.store = new RouteStore({ interest: BEST_CHANGED, keeps: isPrefixFamily, seed, reserve });
     this.out = new AdjRibOut(routes, this.store.attributes, seed);
     this.#idle = (row) => this.#reclaiming !== undefined && routes.idle(this.#reclaiming, row);
   }

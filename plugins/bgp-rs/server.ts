@@ -6,7 +6,7 @@
 //   that have no such table are kept here and go out by best path too.
 import type { BestChange, BestRoutes, Exporter, RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { FamilyRoutes } from '../../sdk/rib/family-routes.ts';
-import { BEST_CHANGED, ROUTE_REMOVED } from '../../sdk/rib/loc-rib.ts';
+import { BEST_CHANGED, ROUTE_ABSENT, ROUTE_REMOVED } from '../../sdk/rib/loc-rib.ts';
 import { RelayRun } from '../../sdk/rib/relay-run.ts';
 import { RouteStore } from '../../sdk/rib/route-store.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
@@ -23,6 +23,7 @@ export class RouteServer {
   /** UPDATEs passed on. */
   forwarded = 0;
   readonly #seed: number;
+  readonly #reserve: number | undefined;
   readonly #exporters: { readonly routes: BestRoutes; readonly exporter: Exporter }[] = [];
   /** Established peers and the families they negotiated. */
   readonly #families = new Map<number, readonly number[]>();
@@ -33,10 +34,11 @@ export class RouteServer {
   #run: RelayRun | undefined;
   #told = false;
 
-  /** `seed`: a random number for the hashes. */
-  constructor(routes: RoutePath, seed: number) {
+  /** `seed`: a random number for the hashes; `reserve`: see `RouteStoreOptions`. */
+  constructor(routes: RoutePath, seed: number, reserve?: number) {
     this.routes = routes;
     this.#seed = seed;
+    this.#reserve = reserve;
   }
 
   /** Takes its place on the route path. */
@@ -59,9 +61,10 @@ export class RouteServer {
   get store(): RouteStore {
     const best = this.mode === 'best-path';
     this.#store ??= new RouteStore({
-      interest: best ? BEST_CHANGED : ROUTE_REMOVED,
+      interest: best ? BEST_CHANGED : ROUTE_REMOVED | ROUTE_ABSENT,
       keeps: best ? (family) => !isPrefixFamily(family) : () => true,
       seed: this.#seed,
+      reserve: this.#reserve,
     });
     return this.#store;
   }
@@ -139,12 +142,14 @@ export class RouteServer {
       row = 0;
       return at < list.length;
     };
-    this.#leaving.set(peer, () => {
+    // Which departure of the peer it is: the slices of one that was cut short must not end the next.
+    const finish = (): void => {
       this.#leaving.delete(peer);
       while (step(SLICE));
-    });
+    };
+    this.#leaving.set(peer, finish);
     this.routes.slice(() => {
-      if (!this.#leaving.has(peer)) return false;
+      if (this.#leaving.get(peer) !== finish) return false;
       if (step(SLICE)) return true;
       this.#leaving.delete(peer);
       return false;

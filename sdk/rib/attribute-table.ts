@@ -7,6 +7,8 @@ export interface AttributeTableOptions {
   readonly reserve?: number;
   /** Handles never exceeded. */
   readonly limit?: number;
+  /** Bytes of blocks reserved at once; virtual until touched. */
+  readonly byteReserve?: number;
   /** Bytes of blocks never exceeded. */
   readonly byteLimit?: number;
   /** Mixed into the hash, so that a peer cannot aim at one chain. */
@@ -61,7 +63,7 @@ export class AttributeTable {
     this.#limit = (options.limit ?? 1 << 24) + 1;
     this.#capacity = Math.min((options.reserve ?? 1 << 20) + 1, this.#limit);
     this.#seed = options.seed ?? 0x2545f491;
-    this.arena = new ByteArena({ limit: options.byteLimit ?? 1 << 30 });
+    this.arena = new ByteArena({ reserve: options.byteReserve ?? 1 << 26, limit: options.byteLimit ?? 1 << 30 });
     this.counts = new Uint32Array(this.#capacity);
     this.localPreferences = new Uint32Array(this.#capacity);
     this.pathLengths = new Uint16Array(this.#capacity);

@@ -3,7 +3,7 @@ export { AttributeTable } from './attribute-table.ts';
 export type { AttributeTableOptions } from './attribute-table.ts';
 export { BestPath, LEAST_PREFERRED, STEPS } from './best-path.ts';
 export type { Decision, StepName } from './best-path.ts';
-export { BEST_CHANGED, CANDIDATE_LIMIT, LocRib, ROUTE_ADDED, ROUTE_REFUSED, ROUTE_REMOVED } from './loc-rib.ts';
+export { BEST_CHANGED, CANDIDATE_LIMIT, LocRib, ROUTE_ABSENT, ROUTE_ADDED, ROUTE_REFUSED, ROUTE_REMOVED } from './loc-rib.ts';
 export { longestMatchIpv4, longestMatchIpv6 } from './longest-match.ts';
 export { LOCAL, PeerFacts } from './peer-facts.ts';
 export { Ipv4Table, Ipv6Table, NlriTable } from './prefix-table.ts';

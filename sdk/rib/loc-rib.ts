@@ -11,6 +11,8 @@ export const ROUTE_ADDED = 2;
 export const ROUTE_REMOVED = 4;
 /** Not stored: the prefix has CANDIDATE_LIMIT routes, or the list is full. */
 export const ROUTE_REFUSED = 8;
+/** A withdraw of what the peer does not have, where others have routes: who passes withdraws on as they come has to make that good. */
+export const ROUTE_ABSENT = 16;
 
 /** Routes of one prefix: a bound for what one UPDATE can cost. */
 export const CANDIDATE_LIMIT = 1024;
@@ -92,7 +94,7 @@ export class LocRib {
     return this.#add(row, peer, pathId, handle, length);
   }
 
-  /** Takes a peer's route away. Answers with bits of a change; 0: there was none. */
+  /** Takes a peer's route away. Answers with bits of a change; 0: the row has no route at all. */
   withdraw(row: number, peer: number, pathId: number): number {
     if (row >= this.#capacity || this.handles[row] === 0) return 0;
     if (this.sources[row] === peer && this.#pathOf(row) === pathId) return this.#removeBest(row);
@@ -101,7 +103,7 @@ export class LocRib {
       if (this.#listPeers[entry] === peer && this.#listPathOf(entry) === pathId) return this.#removeOther(row, before, entry);
       before = entry;
     }
-    return 0;
+    return ROUTE_ABSENT;
   }
 
   /** Takes every route of the peer away from the row. */

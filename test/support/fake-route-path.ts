@@ -106,6 +106,7 @@ export class FakeRoutePath implements RoutePath {
   readonly #resends: ((peer: number, family: number, done: Done) => void)[] = [];
   readonly #bests: ((change: BestChange) => void)[] = [];
   readonly #slices: (() => boolean)[] = [];
+  readonly #room = new Uint8Array(65536);
   #message = 0;
 
   constructor() {
@@ -181,7 +182,7 @@ export class FakeRoutePath implements RoutePath {
     more: Partial<UpdateMore>,
   ): Uint8Array {
     const family = more.family ?? IPV4_UNICAST;
-    const writer = new UpdateWriter().over(new Uint8Array(65536));
+    const writer = new UpdateWriter().over(this.#room);
     const addPath = this.#context[peer]!.addPath(family);
     const hop = more.nextHop === undefined ? new Uint8Array(0) : addressBytes(more.nextHop)!;
     const bytes =
@@ -220,6 +221,13 @@ export class FakeRoutePath implements RoutePath {
 
   flush(): void {
     for (const handler of this.#flushes) handler();
+  }
+
+  /** Runs one slice of the work that waits longest, and flushes. */
+  step(): void {
+    const step = this.#slices.shift();
+    if (step?.() === true) this.#slices.push(step);
+    this.flush();
   }
 
   /** Runs slices to their end, with a flush after each as the reactor does; how many there were. */

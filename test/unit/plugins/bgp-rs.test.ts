@@ -61,6 +61,14 @@ test('forward: after a withdraw each peer gets the route that another source sti
   assert.deepEqual(relayed(routes), ['a +10.0.0.0/8 2,2', 'b +10.0.0.0/8 3,3,3', 'c +10.0.0.0/8 2,2']);
 });
 
+test('forward: a withdraw of what a peer never announced does not take away what others announced', async () => {
+  const { routes } = await start(false);
+  routes.announce(A, ['10.0.0.0/8'], { path: [1] });
+  routes.withdraw(B, ['10.0.0.0/8']);
+  routes.flush();
+  assert.deepEqual(relayed(routes), ['b +10.0.0.0/8 1', 'c +10.0.0.0/8 1']);
+});
+
 test('RFC 7606 §2, forward: a route that is treated as withdrawn leaves the others with what another source has', async () => {
   const { routes } = await start(false);
   routes.announce(A, ['10.0.0.0/8'], { path: [1] });

@@ -20,7 +20,13 @@ interface Bench {
 
 function bench(opaque = false, rowLimit?: number): Bench {
   const routes = new FakeRoutePath();
-  const store = new RouteStore({ interest: BEST_CHANGED, keeps: opaque ? () => true : isPrefixFamily, seed: 7, rowLimit });
+  const store = new RouteStore({
+    interest: BEST_CHANGED,
+    keeps: opaque ? () => true : isPrefixFamily,
+    seed: 7,
+    rowLimit,
+    reserve: 16,
+  });
   routes.onUpdate((peer, _id, view, treatAsWithdraw) => store.receive(peer, view, treatAsWithdraw));
   return {
     routes,
