@@ -2,7 +2,7 @@
  * What one delivery holds: events of one process in order, in the form its transport takes. A bytes batch is the whole params
  * text of one `deliver-batch` line (`{"events":["…","…"]}`), so that a link writes it as it is.
  */
-import type { ByteWriter, Constant } from '../codec/byte-writer.ts';
+import type { Constant } from '../codec/byte-writer.ts';
 import { EVENT_SCHEMA_VERSION } from '../codec/event-format.ts';
 import type { StructuredRows } from './structured.ts';
 
@@ -149,12 +149,4 @@ export function composeText(shared: string, shape: number, seq: number, head: Co
 export function gapText(dropped: number, first: number, last: number, text: boolean): string {
   if (text) return `gap dropped ${dropped} first ${first} last ${last}\n`;
   return `{"type":"gap","gap":{"dropped":${dropped},"first":${first},"last":${last}}}`;
-}
-
-/** The shared bytes of an event as the encoder left them. */
-export interface Encoded {
-  readonly writer: ByteWriter;
-  readonly from: number;
-  readonly to: number;
-  readonly shape: number;
 }

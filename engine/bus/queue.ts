@@ -10,7 +10,7 @@ import type { Constant } from '../codec/byte-writer.ts';
 import type { EventEncoding } from '../codec/event-format.ts';
 import type { EventRow } from '../bgp/port.ts';
 import type { Batch, BufferPool } from './batch.ts';
-import { BytesBatch, composeText, gapText, NUMBERED, TextBatch } from './batch.ts';
+import { BytesBatch, composeText, gapText, TextBatch } from './batch.ts';
 import type { StructuredPool } from './structured.ts';
 import { StructuredRows } from './structured.ts';
 
@@ -236,9 +236,4 @@ export class EventQueue {
     if (batch instanceof BytesBatch) batch.release(this.#pools.buffers);
     else if (batch instanceof StructuredRows) this.#pools.rows.give(batch);
   }
-}
-
-/** Whether an event carries its number depends on its shape; the text encoding has no place for it. */
-export function shapeOf(encoding: EventEncoding): number {
-  return encoding === 'json' ? NUMBERED : 0;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { OverflowPolicy } from '../../engine/bus/index.ts';
+import type { OverflowPolicy } from '../../engine/bus/queue.ts';
 import { bench, row, TextSink, updateRow } from '../unit/bus/fixture.ts';
 
 const LIMIT = 4000;

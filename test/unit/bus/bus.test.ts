@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ProcessBinding } from '../../../engine/bgp/port.ts';
 import { EVENT_KINDS } from '../../../engine/bgp/port.ts';
-import type { ProcessOptions } from '../../../engine/bus/index.ts';
+import type { ProcessOptions } from '../../../engine/bus/process.ts';
 import { KIND_NUMBER, KINDS } from '../../../engine/codec/event-kinds.ts';
 import { bench, BytesSink, peer, row, TextSink, updateRow } from './fixture.ts';
 

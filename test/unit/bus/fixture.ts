@@ -1,6 +1,6 @@
 /** Peers, rows and a reactor that only remembers, for the tests of the bus. */
 import type { EventRow, PeerIdentity } from '../../../engine/bgp/port.ts';
-import { EventBus, type BusReactor } from '../../../engine/bus/index.ts';
+import { type BusReactor, EventBus } from '../../../engine/bus/bus.ts';
 import { CodecRegistry } from '../../../engine/codec/registry.ts';
 import { ManualClock } from '../../../engine/core/clock.ts';
 import { silentLog } from '../../../engine/core/log.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { StructuredBatch } from '../../../sdk/plugin/structured.ts';
-import type { OverflowPolicy, ProcessFailure, ProcessOptions } from '../../../engine/bus/index.ts';
+import type { ProcessFailure, ProcessOptions } from '../../../engine/bus/process.ts';
+import type { OverflowPolicy } from '../../../engine/bus/queue.ts';
 import { bench, BytesSink, row, TextSink, updateRow } from './fixture.ts';
 
 type Json = Record<string, unknown>;
