@@ -58,10 +58,16 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
 
 function sinkOf({ bus, log }: ReactorStart): ReactorSink {
   const logs = new Map<string, Log>();
+  const reports = log('bgp.report');
   return {
     event: (row) => bus.event(row),
     peers: (list) => bus.peers(list),
-    report: (report) => bus.report(report),
+    report: (report) => {
+      bus.report(report);
+      if (report.clear === true) return;
+      const { code, subject, message: reason, detail } = report;
+      reports.warn({ code, subject, reason, detail }, 'reported');
+    },
     log: (record: LogRecord) => {
       let target = logs.get(record.subsystem);
       if (target === undefined) logs.set(record.subsystem, (target = log(record.subsystem)));
