@@ -6,17 +6,17 @@ import { formatIpv4 } from '../../sdk/wire/address.ts';
 import * as code from '../../sdk/wire/attribute/code.ts';
 import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
 import { ATTRIBUTES } from '../../sdk/wire/attribute/table.ts';
-import { toHex } from '../../sdk/wire/bytes.ts';
+import { toHex, viewOf } from '../../sdk/wire/bytes.ts';
 import { plainContext } from '../../sdk/wire/context.ts';
-import { afiName, safiName } from '../../sdk/wire/family.ts';
+import { afiName, familyOf, IPV4_UNICAST, safiName } from '../../sdk/wire/family.ts';
 import { notificationCodeName } from '../../sdk/wire/notification.ts';
 import { refreshName } from '../../sdk/wire/refresh.ts';
 import { ByteWriter } from '../codec/byte-writer.ts';
+import { nextHopText } from '../codec/event-text.ts';
 import { formatExtendedCommunity } from '../codec/extended-community.ts';
 import { readOpen } from '../codec/open-reader.ts';
 import type { CodecRegistry } from '../codec/registry.ts';
 import { UpdateJson } from '../codec/update-json.ts';
-import type { UpdateReader } from '../codec/update-reader.ts';
 
 /** JSON with whole numbers of any size. */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -73,52 +73,112 @@ export function refreshJson(bytes: Uint8Array, at: number): Json {
   };
 }
 
-/** Attributes, then one key a family; an End-of-RIB is `eor`. */
-export function updateJson(reader: UpdateReader, registry: CodecRegistry): Json {
-  const { update } = reader;
-  if (update.endOfRib !== 0) return { eor: { afi: afiName(update.endOfRib >>> 8), safi: safiName(update.endOfRib & 0xff) } };
-  const attributes = attributesJson(reader);
-  return {
-    ...(Object.keys(attributes).length > 0 ? { attr: attributes } : {}),
-    ...familiesJson(reader, registry),
-  };
+/**
+ * Attributes, then one key a family; an End-of-RIB is `eor`. By the bytes alone: what a speaker would make of them is not asked, a
+ * malformed attribute is hex. The walk of `decode-fields` has found every length to fit.
+ */
+export function updateJson(bytes: Uint8Array, at: number, options: UpdateOptions, registry: CodecRegistry): Json {
+  const view = viewOf(bytes);
+  const sections: Section[] = [];
+  const withdrawn = view.getUint16(at);
+  const attributesAt = at + 4 + withdrawn;
+  const attributesLength = view.getUint16(attributesAt - 2);
+  const nlriAt = attributesAt + attributesLength;
+  const attr: Record<string, Json> = {};
+  const context = plainContext({ asn4: options.asn4, ebgp: false });
+  const cursor = new AttributeCursor().over(view, attributesAt, attributesLength);
+  let nextHop: string | undefined;
+  while (cursor.next()) {
+    const { code: number, valueAt, valueLength } = cursor;
+    if (number === code.MP_REACH_NLRI || number === code.MP_UNREACH_NLRI) continue;
+    const malformed = (ATTRIBUTES[number]?.check(view, valueAt, valueLength, context) ?? 0) !== 0;
+    const [key, value]: readonly [string, Json] = malformed
+      ? [`attr-${number}`, toHex(bytes, valueAt, valueLength)]
+      : attributeJson(bytes, view, number, valueAt, valueLength, options.asn4);
+    // Each family names its own next hop.
+    if (key === 'next-hop' && typeof value === 'string') nextHop = value;
+    else attr[key] = value;
+  }
+  if (nlriAt < bytes.length)
+    sections.push({ family: IPV4_UNICAST, action: 'add', nextHop, at: nlriAt, length: bytes.length - nlriAt });
+  mpSections(bytes, view, attributesAt, attributesLength, sections);
+  if (withdrawn > 0)
+    sections.splice(countAnnounced(sections), 0, {
+      family: IPV4_UNICAST,
+      action: 'del',
+      nextHop: undefined,
+      at: at + 2,
+      length: withdrawn,
+    });
+  if (Object.keys(attr).length === 0 && sections.every(({ action, length }) => action === 'del' && length === 0)) {
+    const family = sections[0]?.family ?? IPV4_UNICAST;
+    if (sections.length <= 1) return { eor: { afi: afiName(family >>> 8), safi: safiName(family & 0xff) } };
+  }
+  return { ...(Object.keys(attr).length > 0 ? { attr } : {}), ...familiesJson(bytes, sections, options, registry) };
 }
 
-function familiesJson(reader: UpdateReader, registry: CodecRegistry): { readonly [key: string]: Json } {
-  const writer = new ByteWriter(4096);
-  writer.safe('{');
-  new UpdateJson(registry).writeFamilies(writer, reader);
-  writer.safe('}');
-  return JSON.parse(writer.text(0, writer.length)) as { readonly [key: string]: Json };
+export interface UpdateOptions {
+  readonly asn4: boolean;
+  readonly addPath: boolean;
+}
+
+interface Section {
+  readonly family: number;
+  readonly action: 'add' | 'del';
+  readonly nextHop: string | undefined;
+  readonly at: number;
+  readonly length: number;
+}
+
+function countAnnounced(sections: readonly Section[]): number {
+  return sections.filter(({ action }) => action === 'add').length;
+}
+
+/** MP_REACH_NLRI, then MP_UNREACH_NLRI. */
+function mpSections(bytes: Uint8Array, view: DataView, at: number, length: number, sections: Section[]): void {
+  for (const wanted of [code.MP_REACH_NLRI, code.MP_UNREACH_NLRI]) {
+    const cursor = new AttributeCursor().over(view, at, length);
+    while (cursor.find(wanted)) {
+      const { valueAt, valueLength } = cursor;
+      const family = familyOf(view.getUint16(valueAt), view.getUint8(valueAt + 2));
+      if (wanted === code.MP_UNREACH_NLRI) {
+        sections.push({ family, action: 'del', nextHop: undefined, at: valueAt + 3, length: valueLength - 3 });
+        continue;
+      }
+      const size = view.getUint8(valueAt + 3);
+      const nextHop = nextHopText(bytes, valueAt + 4, valueAt + 4, size);
+      sections.push({ family, action: 'add', nextHop, at: valueAt + 5 + size, length: valueLength - 5 - size });
+    }
+  }
+}
+
+function familiesJson(
+  bytes: Uint8Array,
+  sections: readonly Section[],
+  options: UpdateOptions,
+  registry: CodecRegistry,
+): { readonly [key: string]: Json } {
+  const families: Record<string, Json[]> = {};
+  for (const { family, action, nextHop, at, length } of sections) {
+    const nlri = nlriValues(bytes.subarray(at, at + length), family, options.addPath, registry);
+    (families[registry.name(family)] ??= []).push({ ...(nextHop === undefined ? {} : { 'next-hop': nextHop }), action, nlri });
+  }
+  return families;
 }
 
 /** NLRI of one family: the entry itself when there is one, else the list. */
 export function nlriJson(bytes: Uint8Array, family: number, addPath: boolean, registry: CodecRegistry): Json {
-  const writer = new ByteWriter(4096);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  writer.safe('[');
-  new UpdateJson(registry).writeNlri(writer, bytes, view, 0, bytes.length, family, addPath);
-  writer.safe(']');
-  const values = JSON.parse(writer.text(0, writer.length)) as readonly Json[];
+  const values = nlriValues(bytes, family, addPath, registry);
   return values.length === 1 ? values[0]! : values;
 }
 
-function attributesJson(reader: UpdateReader): { readonly [key: string]: Json } {
-  const { block } = reader.update;
-  const cursor = new AttributeCursor().over(block.view, block.at, block.length);
-  const context = plainContext({ asn4: reader.asn4, ebgp: false });
-  const out: Record<string, Json> = {};
-  while (cursor.next()) {
-    const { code: number, valueAt, valueLength } = cursor;
-    // Each family names its own next hop.
-    if (number === code.NEXT_HOP) continue;
-    const malformed = (ATTRIBUTES[number]?.check(block.view, valueAt, valueLength, context) ?? 0) !== 0;
-    const [key, value] = malformed
-      ? [`attr-${number}`, toHex(block.bytes, valueAt, valueLength)]
-      : attributeJson(block.bytes, block.view, number, valueAt, valueLength, reader.asn4);
-    out[key] = value;
-  }
-  return out;
+function nlriValues(bytes: Uint8Array, family: number, addPath: boolean, registry: CodecRegistry): readonly Json[] {
+  if (bytes.length === 0) return [];
+  const writer = new ByteWriter(4096);
+  writer.safe('[');
+  new UpdateJson(registry).writeNlri(writer, bytes, viewOf(bytes), 0, bytes.length, family, addPath);
+  writer.safe(']');
+  return JSON.parse(writer.text(0, writer.length)) as readonly Json[];
 }
 
 /** One attribute's key and value; its check has found it well-formed. */

@@ -120,9 +120,7 @@ function decodeMessage(bytes: Uint8Array, options: Options, registry: CodecRegis
   const list = messageFields(bytes, at, type, whole, options);
   if (type !== UPDATE || list.fault !== undefined) return answer(list, () => messageJson(bytes, at, type), [], options);
   const reader = new UpdateReader().over(bytes, at, bytes.length - at, options.asn4, options.addPath ? NAMED_FAMILIES : [], true);
-  const notes = judgement(reader);
-  if (reader.unreadable) return { stdout: options.json ? '' : fieldLines(list.fields), stderr: lines(notes), code: 1 };
-  return answer(list, () => document('update', updateJson(reader, registry)), notes, options);
+  return answer(list, () => document('update', updateJson(bytes, at, options, registry)), judgement(reader), options);
 }
 
 function messageJson(bytes: Uint8Array, at: number, type: number): Json {

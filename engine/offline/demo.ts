@@ -75,7 +75,13 @@ class Demo {
       rmSync(this.#folder, { recursive: true, force: true });
     }
     const total = this.#passed + this.#failed;
-    if (this.#failed > 0) this.#options.write(`\nlast lines of the log:\n${this.#log.slice(-15).join('\n')}\n`);
+    if (this.#failed > 0)
+      this.#options.write(
+        `\nlast lines of the log:\n${this.#log
+          .slice(-15)
+          .map((line) => cut(line, 300))
+          .join('\n')}\n`,
+      );
     this.#options.write(`demo: ${this.#passed} of ${total} steps passed\n`);
     return this.#failed === 0 ? 0 : 1;
   }
@@ -174,11 +180,13 @@ class Demo {
     const seen = (): string[] =>
       STAGES.filter((stage) => this.#stageLines.some((it) => it.plugin === plugin && it.line.includes(`:${stage}`)));
     while (seen().length < STAGES.length && performance.now() < deadline) await wait(25);
-    for (const [index, stage] of STAGES.entries()) this.#options.write(`      stage ${index + 1}  ${stage}\n`);
-    expect(seen().length === STAGES.length, `five stages, but only ${seen().join(', ')}`);
+    const passed = seen();
+    for (const [index, stage] of STAGES.entries())
+      if (passed.includes(stage)) this.#options.write(`      stage ${index + 1}  ${stage}\n`);
+    expect(passed.length === STAGES.length, `five stages, not only: ${passed.join(', ')}`);
     if (!this.#options.trace) return;
     for (const { direction, line } of this.#stageLines.filter((it) => it.plugin === plugin)) {
-      this.#options.write(`      ${direction === 'received' ? 'plugin → engine' : 'engine → plugin'}  ${line}\n`);
+      this.#options.write(`      ${direction === 'received' ? 'plugin → engine' : 'engine → plugin'}  ${cut(line, 1000)}\n`);
     }
   }
 
@@ -258,6 +266,11 @@ function rowsOf(answer: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (Array.isArray(answer)) return answer as readonly Readonly<Record<string, unknown>>[];
   const lists = Object.values(answer as Readonly<Record<string, unknown>>).filter((value) => Array.isArray(value));
   return (lists[0] ?? []) as readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A long line is shown by its beginning and its length. */
+function cut(line: string, most: number): string {
+  return line.length <= most ? line : `${line.slice(0, most)}… (${Buffer.byteLength(line)} bytes)`;
 }
 
 function expect(condition: boolean, what: string): void {
