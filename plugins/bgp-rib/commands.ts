@@ -9,6 +9,7 @@ import { parseAddress } from '../../sdk/wire/address.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import { familyName, IPV4_UNICAST, IPV6_UNICAST, parseFamily } from '../../sdk/wire/family.ts';
 import { parseRoute } from './inject.ts';
+import type { InstallEntry } from './install.ts';
 import { parseQuery, type Query } from './query.ts';
 import type { Rib } from './rib.ts';
 import { RouteText } from './route-text.ts';
@@ -179,6 +180,43 @@ export function withdraw(rib: Rib, call: Call): AnswerSource {
   rib.flush();
   const withdrawn = before - (table?.rib.routes ?? 0);
   return documentAnswer({ peer: peerText(rib.routes.peers, peer), family: call.args[1], prefix: call.args[2], withdrawn });
+}
+
+/** `rib install OWNER ENTRIES` and `rib remove OWNER [ENTRIES]`: how the engine hands on `route-install` and `route-remove`. */
+export function install(rib: Rib, call: Call): AnswerSource {
+  const entries = readEntries(call.args[1]);
+  if (call.args.length !== 2 || entries === undefined)
+    return failedAnswer('rib install takes an owner and a JSON list of entries');
+  const result = rib.installed.install(call.args[0] ?? '', entries);
+  return result.ok ? documentAnswer({ installed: result.value }) : failedAnswer(result.error);
+}
+
+export function remove(rib: Rib, call: Call): AnswerSource {
+  const owner = call.args[0] ?? '';
+  if (call.args.length === 1) return documentAnswer({ removed: rib.installed.disown(owner) });
+  const entries = readEntries(call.args[1]);
+  if (call.args.length !== 2 || entries === undefined)
+    return failedAnswer('rib remove takes an owner and a JSON list of entries');
+  const result = rib.installed.remove(owner, entries);
+  return result.ok ? documentAnswer({ removed: result.value }) : failedAnswer(result.error);
+}
+
+function readEntries(text: string | undefined): readonly InstallEntry[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return Array.isArray(value) && value.every(isEntry) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(value: unknown): value is InstallEntry {
+  if (typeof value !== 'object' || value === null) return false;
+  const entry = value as Readonly<Record<string, unknown>>;
+  const texts = [entry['protocol'], entry['prefix'], entry['next-hop'] ?? ''];
+  return (
+    texts.every((text) => typeof text === 'string') && [entry['afi'], entry['safi'], entry['instance']].every(Number.isInteger)
+  );
 }
 
 /** Graceful restart, for the plugin that runs it: `retain-routes`, `release-routes`, `mark-stale [LEVEL]`, `purge-stale [FAMILY]`. */

@@ -104,6 +104,9 @@ function declare(engine: Engine, rib: Rib | undefined): void {
     commands.withdraw,
   );
   declareRestart(add);
+  const entries: Help = { hidden: true, shape: 'doc', args: ['owner', 'entries'] };
+  add('rib install', [], entries, commands.install);
+  add('rib remove', [], entries, commands.remove);
 }
 
 /** For the plugin that runs graceful restart. */

@@ -30,7 +30,7 @@ export function parseRoute(words: readonly string[]): Parsed<ManualRoute> {
   return { ok: true, value: { family, nlri: nlriOf(target), ...block.value } };
 }
 
-interface Options {
+export interface Options {
   readonly origin: number;
   readonly nextHop: string;
   readonly path: readonly number[];
@@ -67,7 +67,8 @@ function parseOptions(words: readonly string[]): Parsed<Options> {
   return { ok: true, value: { origin, nextHop, path, localPreference, med } };
 }
 
-function attributes(options: Options, family: Family): Parsed<{ attributes: Uint8Array; nextHop: Uint8Array }> {
+/** The block and the next hop of a route written by hand; without a next hop the address is all zeroes. */
+export function attributes(options: Options, family: Family): Parsed<{ attributes: Uint8Array; nextHop: Uint8Array }> {
   const hop = new Uint8Array(16);
   const length = options.nextHop === '' ? 0 : parseAddress(options.nextHop, hop, 0);
   const ipv4 = family >>> 8 === AFI_IPV4;

@@ -7,6 +7,7 @@ import { RouteStore } from '../../sdk/rib/route-store.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
 import { familyName, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
+import { InstalledRoutes } from './install.ts';
 import { Sweep } from './sweep.ts';
 
 /** Changed rows are published at the latest when there are this many, also within one read callback. */
@@ -16,6 +17,7 @@ export class Rib {
   readonly routes: RoutePath;
   readonly store: RouteStore;
   readonly out: AdjRibOut;
+  readonly installed: InstalledRoutes;
   readonly #change = new Change();
   readonly #sweeps: Sweep[] = [];
   readonly #retained = new Set<number>();
@@ -29,6 +31,7 @@ export class Rib {
     this.routes = routes;
     this.store = new RouteStore({ interest: BEST_CHANGED, keeps: isPrefixFamily, seed, reserve });
     this.out = new AdjRibOut(routes, this.store.attributes, seed);
+    this.installed = new InstalledRoutes(this);
     this.#idle = (row) => this.#reclaiming !== undefined && routes.idle(this.#reclaiming, row);
   }
 
@@ -46,7 +49,10 @@ export class Rib {
     routes.onOriginated((owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop) =>
       this.out.store(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop),
     );
-    routes.onDisown((owner) => this.out.disown(owner));
+    routes.onDisown((owner) => {
+      this.out.disown(owner);
+      this.installed.disown(owner);
+    });
     routes.onResend((peer, family, done) => this.out.resend(peer, family, done));
   }
 

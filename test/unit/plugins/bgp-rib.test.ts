@@ -400,3 +400,48 @@ test('an attribute handle that changed its meaning between two chunks is not sho
   assert.ok(Array.isArray(second.value) && second.value.length > 0);
   for (const record of second.value as readonly AnswerRecord[]) assert.match(record.json, /"med":2/);
 });
+
+test('installed routes are local, the lower distance wins, and they go with their owner', async () => {
+  const { routes, plugin, a } = await pair();
+  routes.announce(a, ['10.0.0.0/8'], { path: [65001] });
+  const entry = (protocol: string, distance: number): object => ({
+    protocol,
+    afi: 1,
+    safi: 1,
+    prefix: '10.0.0.0/8',
+    instance: 0,
+    distance,
+    metric: 0,
+    'next-hop': `192.0.2.${distance}`,
+  });
+  const best = async (): Promise<unknown[]> => {
+    const [row] = rows(await answer(plugin, 'rib best'));
+    return [row?.['best-peer'], (row?.['attributes'] as Record<string, unknown>)['next-hop']];
+  };
+  const install = (owner: string, ...entries: readonly object[]): Promise<unknown> =>
+    answer(plugin, 'rib install', `${owner} ${JSON.stringify(entries)}`);
+  assert.deepEqual(await install('one', entry('static', 20)), { installed: 1 });
+  assert.deepEqual(await best(), ['local', '192.0.2.20']);
+  await install('two', entry('ospf', 10));
+  assert.deepEqual(await best(), ['local', '192.0.2.10']);
+  await install('two', entry('ospf', 30));
+  assert.deepEqual(await best(), ['local', '192.0.2.20']);
+  const removed = await answer(plugin, 'rib remove', `one ${JSON.stringify([entry('static', 20), entry('rip', 1)])}`);
+  assert.deepEqual(removed, { removed: 1 });
+  assert.deepEqual(await best(), ['local', '192.0.2.30']);
+  routes.disown('two');
+  assert.deepEqual(await best(), ['192.0.2.1', '192.0.2.9']);
+  for (const [bad, error] of [
+    [{ prefix: '10.0.0.0/33' }, 'route-install: bad prefix'],
+    [{ prefix: '2001:db8::/32' }, 'route-install: bad prefix'],
+    [{ safi: 128 }, 'route-install: unsupported family 1/128'],
+    [{ distance: 256 }, 'route-install: bad distance'],
+    [{ protocol: 'a"b' }, 'route-install: bad protocol'],
+    [{ 'next-hop': 'nowhere' }, 'route-install: bad nhop: nowhere'],
+    [{ afi: 'x' }, 'rib install takes an owner and a JSON list of entries'],
+  ] as const) {
+    const entries = JSON.stringify([entry('rip', 1), { ...entry('static', 1), ...bad }]);
+    assert.deepEqual(await plugin.ask('rib install', `one ${entries}`), { status: 'error', error });
+  }
+  assert.deepEqual(await best(), ['192.0.2.1', '192.0.2.9'], 'a bad entry refuses the whole call');
+});
