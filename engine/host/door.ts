@@ -28,6 +28,7 @@ export class Door {
   readonly #options: DoorOptions;
   readonly #servers = new Map<string, string>();
   #opening: Promise<OpenDoor> | undefined;
+  #closed = false;
 
   constructor(options: DoorOptions) {
     this.#options = options;
@@ -35,6 +36,7 @@ export class Door {
 
   /** The hub with its internal listener; opened once. */
   open(): Promise<OpenDoor> {
+    if (this.#closed) return Promise.reject(new Error('the hub is closed'));
     this.#opening ??= this.#open();
     return this.#opening;
   }
@@ -65,6 +67,7 @@ export class Door {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     const opening = this.#opening;
     this.#opening = undefined;
     this.#servers.clear();

@@ -142,6 +142,7 @@ export class PluginHost implements NlriCaller {
       deliveryTimeoutMs: options.deliveryTimeoutMs,
       trace: options.trace,
       available: (dependency) => this.#available(dependency),
+      stopping: () => this.#stopped !== undefined,
       ended: (life, fault) => this.#supervisor.failed(life, fault),
     };
     this.#hooks = {
@@ -295,7 +296,7 @@ export class PluginHost implements NlriCaller {
     const lives: PluginLife[] = [];
     for (const settings of [...phase.builtins.map((builtin) => this.#defaults(builtin)), ...phase.plugins]) {
       if (this.#lives.has(settings.name)) continue;
-      const life = new PluginLife(await this.#spec(settings), this.#context);
+      const life = new PluginLife(this.#spec(settings), this.#context);
       this.#lives.set(settings.name, life);
       lives.push(life);
     }
@@ -326,10 +327,10 @@ export class PluginHost implements NlriCaller {
     };
   }
 
-  async #spec(settings: PluginSettings): Promise<LifeSpec> {
+  #spec(settings: PluginSettings): LifeSpec {
     const { clock } = this.#options;
     if (settings.run !== '') {
-      return spec(settings, 'external', await this.#childLauncher(settings), undefined);
+      return spec(settings, 'external', this.#childLauncher(settings), undefined);
     }
     if (isModulePath(settings.use)) {
       const url = moduleUrlOf(settings.use, this.#options.configFolder);
@@ -349,16 +350,12 @@ export class PluginHost implements NlriCaller {
     return spec(settings, 'built-in', launcher, builtin);
   }
 
-  async #childLauncher(settings: PluginSettings): Promise<Launcher> {
+  #childLauncher(settings: PluginSettings): Launcher {
     const { clock, log, configFolder, binFolder, environment, relayLevel } = this.#options;
-    const door = await this.#door.open();
     return new ChildLauncher({
       name: settings.name,
       run: settings.run,
-      hub: door.hub,
-      listener: door.internal,
-      caPem: door.caPem,
-      tokens: this.#door.tokens,
+      door: this.#door,
       folder: configFolder,
       binFolder,
       environment,

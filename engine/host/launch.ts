@@ -11,15 +11,14 @@ import type { Log } from '../core/log.ts';
 import type { BridgeCalls, BridgeEnd } from './bridge-end.ts';
 import { PortBridgeEnd } from './bridge-port.ts';
 import { DirectBridge } from './direct-bridge.ts';
+import type { Door } from './door.ts';
 import { PluginFault } from './fault.ts';
-import type { Hub, Listener } from './hub.ts';
 import { withDeadline } from './link.ts';
 import { loadPlugin } from './load-plugin.ts';
 import { PortDuplex } from './port-duplex.ts';
 import { Child, childEnvironment, describeExit } from './spawn.ts';
 import type { RelayLevel } from './stderr-relay.ts';
 import type { ThreadStart } from './thread-main.ts';
-import type { Tokens } from './tokens.ts';
 
 export type Placement = 'process' | 'main' | 'reactor' | 'thread';
 
@@ -47,10 +46,8 @@ export interface Launcher {
 export interface ChildLaunchOptions {
   readonly name: string;
   readonly run: string;
-  readonly hub: Hub;
-  readonly listener: Listener;
-  readonly caPem: string;
-  readonly tokens: Tokens;
+  /** Opened at the first launch. */
+  readonly door: Door;
   readonly folder: string;
   readonly binFolder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -69,17 +66,22 @@ export class ChildLauncher implements Launcher {
   }
 
   async launch(_calls: BridgeCalls, signal: AbortSignal): Promise<Launched> {
-    const { name, hub, listener, clock } = this.#options;
-    const leaf = await listener.leaf();
+    const { name, clock } = this.#options;
+    const door = await this.#options.door.open().catch((error: unknown) => {
+      throw new PluginFault('plugin-start', `the plugin hub cannot open: ${messageOf(error)}`, 0, { cause: error });
+    });
+    const { hub, internal } = door;
+    const leaf = await internal.leaf();
+    refuseIfAborted(signal);
     const child = new Child({
       run: this.#options.run,
       cwd: this.#options.folder,
       env: childEnvironment(this.#options.environment, this.#options.binFolder, {
         name,
-        host: dialHost(listener.host),
-        port: listener.port,
-        token: this.#options.tokens.of(name),
-        caPem: this.#options.caPem,
+        host: internal.host,
+        port: internal.port,
+        token: this.#options.door.tokens.of(name),
+        caPem: door.caPem,
         fingerprint: leaf.fingerprint,
       }),
       log: this.#options.log,
@@ -104,15 +106,14 @@ export class ChildLauncher implements Launcher {
     } catch (error) {
       await child.stop(0);
       if (error instanceof PluginFault) throw error;
-      if (signal.aborted) throw new PluginFault('plugin-stopped', 'stopped before it connected', 0);
+      refuseIfAborted(signal);
       throw new PluginFault('plugin-connect', `no connection within ${CONNECT_BACK_MS / 1000} s`, 0, { cause: error });
     }
   }
 }
 
-/** A listener on every address is dialled on loopback. */
-function dialHost(host: string): string {
-  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+function refuseIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new PluginFault('plugin-stopped', 'stopped before it connected', 0);
 }
 
 /** In the main thread: the pipe, then function calls. */

@@ -36,6 +36,8 @@ export interface LifeContext {
   readonly trace: ((event: StageEvent) => void) | undefined;
   /** Is a plugin of this name (or a built-in under another instance name) running? */
   available(dependency: string): boolean;
+  /** The host stops: nothing is launched any more. */
+  stopping(): boolean;
   /** A running session is over and cleaned up. */
   ended(life: PluginLife, fault: PluginFault): void;
 }
@@ -134,6 +136,7 @@ export class PluginLife {
 
   /** Launches and waits for the plugin's first line; returns what it depends on. Throws PluginFault; all is cleaned up then. */
   async connect(): Promise<readonly string[]> {
+    if (this.#context.stopping()) throw stopped();
     const session = this.#newSession();
     this.#stage = 0;
     this.become('starting');

@@ -21,7 +21,13 @@ export class PortDuplex extends Duplex {
     super({ allowHalfOpen: false });
     this.#port = port;
     port.on('message', (message: Message) => this.#onMessage(message));
-    port.on('close', () => this.#onClose());
+    port.on('close', () => {
+      this.#onEnd();
+      // Nobody may be reading; what is read to its end is closed all the same.
+      setImmediate(() => {
+        if (!this.destroyed && this.readableLength === 0) this.destroy();
+      });
+    });
   }
 
   override _read(): void {
@@ -61,10 +67,10 @@ export class PortDuplex extends Duplex {
       const written = this.#written;
       this.#written = undefined;
       written?.();
-    } else this.#onClose();
+    } else this.#onEnd();
   }
 
-  #onClose(): void {
+  #onEnd(): void {
     if (this.#ended || this.destroyed) return;
     this.#ended = true;
     this.push(null);

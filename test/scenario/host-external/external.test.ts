@@ -12,10 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), 'zest-host-'));
 const CHILD = compiledChild(folder);
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+const before = process.getActiveResourcesInfo().filter((kind) => /TCP|TLS|Process|Pipe|Message/.test(kind)).length;
 let world: World | undefined;
 afterEach(async () => {
   await world?.stop();
   world = undefined;
+  const held = (): string[] => process.getActiveResourcesInfo().filter((kind) => /TCP|TLS|Process|Pipe|Message/.test(kind));
+  await until('sockets and processes are let go', () => held().length <= before);
 });
 
 const child = (name: string, words: string, more: Parameters<typeof settings>[1] = {}) =>

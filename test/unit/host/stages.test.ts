@@ -325,6 +325,29 @@ test('claims of others come with configure, sorted, the own ones left out', asyn
   assert.deepEqual(claims.get('q'), ['alpha', 'zeta']);
 });
 
+test('the first event of a subscription that came with ready is the line behind its ok', async () => {
+  const after: string[] = [];
+  script('one', async (plugin) => {
+    await plugin.stages(4);
+    plugin.request('ready', { subscribe: { namespace: 'system', events: ['clock-synced'] } });
+    for (let line = ''; !line.includes('deliver-batch'); after.push(line)) {
+      line = await plugin.next();
+      if (!line.startsWith('#3 ok')) plugin.send(`${line.split(' ')[0] ?? ''} ok`);
+    }
+    await plugin.idle();
+  });
+  const run = start(['one']);
+  for (let delivered = 0; delivered === 0; ) {
+    const result = run.world.bus.emit({ namespace: 'system', type: 'clock-synced', text: 'x' }, 'engine');
+    if (result.ok) delivered = result.delivered;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await run.started;
+  await until('the event', () => after.length >= 2 && (after.at(-1) ?? '').includes('deliver-batch'));
+  assert.equal(after[0], '#3 ok');
+  assert.match(after.at(-1) ?? '', / ze-plugin-callback:deliver-batch {"events":\["x"\]}$/);
+});
+
 test('unreadable ready params are ignored', async () => {
   goodPlugin('one', {}, { subscribe: 'everything' });
   const run = start(['one']);
