@@ -16,6 +16,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest signal reload|stop|status', 'control the running daemon'],
   ['zest status', 'is a daemon running?'],
   ['zest lab …', 'a small BGP speaker for trying and testing'],
+  ['zest mrt FILE…', 'what MRT files hold, in numbers'],
   ['zest quickstart', 'a daemon with two speakers and two plugins, to look around in'],
   ['zest demo', 'plays the quick start through and checks each step'],
   ['zest schema list|show|methods|events', 'YANG modules, protocol methods, event types'],

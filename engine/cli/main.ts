@@ -25,6 +25,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   schema: async () => (await import('./schema-command.ts')).schemaCommand,
   help: async () => (await import('./help-command.ts')).helpCommand,
   lab: async () => (await import('./tools.ts')).labCommand,
+  mrt: async () => (await import('./tools.ts')).mrtFiles,
   quickstart: async () => (await import('./tools.ts')).quickstartCommand,
   demo: async () => (await import('./tools.ts')).demoCommand,
 };

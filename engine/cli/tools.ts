@@ -1,6 +1,6 @@
-/** The tools that play with the daemon rather than ask it: the lab speaker, the quick start, the demo. */
+/** The tools that play with the daemon rather than ask it, or need none: the lab speaker, MRT files, the quick start, the demo. */
 import { EXIT, type CliIo } from './io.ts';
-import { subcommandOptions } from './options.ts';
+import { type GlobalOptions, subcommandOptions } from './options.ts';
 
 export async function labCommand(args: readonly string[], io: CliIo): Promise<number> {
   const { runLab } = await import('../offline/lab/command.ts');
@@ -9,6 +9,27 @@ export async function labCommand(args: readonly string[], io: CliIo): Promise<nu
     writeError: (text) => void io.stderr.write(text),
     signal: io.interrupted,
   });
+}
+
+const MRT_HELP = `zest mrt FILE… — what MRT files hold, in numbers: records by type, announcements, withdrawals, peers
+
+Plain, gzip or bzip2; tables and messages. A file that ends early is counted as far as it goes. Exit code 2 when a file cannot be read.
+`;
+
+export async function mrtFiles(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
+  const { positionals } = subcommandOptions(
+    args.filter((arg) => arg !== '--help'),
+    {},
+  );
+  if (positionals.length === 0) {
+    io.stdout.write(MRT_HELP);
+    return args.includes('--help') ? EXIT.done : EXIT.failed;
+  }
+  const { mrtCommand } = await import('../offline/mrt/count.ts');
+  const { stdout, stderr, code } = mrtCommand(positionals, options.json);
+  io.stdout.write(stdout);
+  io.stderr.write(stderr);
+  return code;
 }
 
 export async function quickstartCommand(args: readonly string[], io: CliIo): Promise<number> {
