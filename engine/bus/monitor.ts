@@ -68,6 +68,8 @@ export class Monitor implements AsyncIterable<string>, Disposable {
     this.#seq += count;
     this.#missing += count;
     this.dropped += count;
+    this.#wake?.();
+    this.#wake = undefined;
   }
 
   close(): void {

@@ -82,3 +82,12 @@ test('closing ends a waiting reader', async () => {
   monitor.close();
   assert.deepEqual(await ended, []);
 });
+
+test('rows lost on the way wake a waiting reader with a gap', async () => {
+  const { bus } = bench();
+  const monitor = bus.monitor();
+  const read = take(monitor, 1);
+  await Promise.resolve();
+  bus.event(row({ kind: 'none', lost: 4 }));
+  assert.deepEqual(await read, ['{"type":"gap","gap":{"dropped":4,"first":1,"last":4}}']);
+});
