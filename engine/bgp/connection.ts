@@ -51,6 +51,8 @@ export interface ConnectionOwner {
   update(at: number, length: number): void;
   refresh(at: number, length: number): void;
   notified(code: number, subcode: number, at: number, length: number): string;
+  /** A NOTIFICATION came that is itself malformed: the connection ends without a word. */
+  muted(): void;
   /** We do not read this session now, so its silence is ours. */
   readonly holding: boolean;
   readDone(): void;
@@ -172,6 +174,7 @@ export class Connection implements SessionOwner {
 
   badHeader(result: number, at: number): void {
     if (result === CLOSE_SILENTLY) {
+      this.#owner.muted();
       this.apply({ kind: 'mute' });
       return;
     }

@@ -431,6 +431,10 @@ export class Peer implements ConnectionOwner {
     return 'notification';
   }
 
+  muted(): void {
+    this.#host.failed(this, 'notification-received', 'received a malformed NOTIFICATION');
+  }
+
   readDone(): void {
     this.#host.readDone(this);
   }

@@ -56,6 +56,8 @@ import { SOFT_LIMIT, UpdateCache, VALVE_SCAN_MS } from './update-cache.ts';
 const STOP_PATIENCE = 2000;
 const POLL = 10;
 const FLUSH_PATIENCE = 30_000;
+/** ms between reports of connections from addresses that no peer has. */
+const STRANGER_WINDOW = 10_000;
 
 export interface ReactorOptions {
   readonly clock: Clock;
@@ -98,6 +100,8 @@ export class Reactor implements ReactorPort {
   #started = false;
   #stopped = false;
   #flushing: NodeJS.Immediate | undefined;
+  #strangerAt = -Infinity;
+  #strangersUntold = 0;
 
   constructor(options: ReactorOptions) {
     this.#options = options;
@@ -416,14 +420,36 @@ export class Reactor implements ReactorPort {
   }
 
   #accepted(socket: net.Socket, remote: string): boolean {
-    const peer = this.#stopped ? undefined : this.#peers.at(remote);
+    if (this.#stopped) return false;
+    const peer = this.#peers.at(remote);
+    if (peer === undefined) this.#stranger(remote);
     return peer?.accept(socket) === true;
+  }
+
+  /** A flood of strangers must not push everything else out of the list of errors. */
+  #stranger(remote: string): void {
+    const now = this.#clock.now();
+    if (now - this.#strangerAt < STRANGER_WINDOW) {
+      this.#strangersUntold++;
+      return;
+    }
+    const untold = this.#strangersUntold;
+    this.#strangerAt = now;
+    this.#strangersUntold = 0;
+    this.#sink.report({
+      severity: 'error',
+      code: 'connection-refused',
+      source: 'bgp',
+      subject: remote,
+      message: 'no peer has this address',
+      detail: { 'refused-before': untold },
+    });
   }
 
   #listening(where: string, fault: string | undefined): void {
     const clear = fault === undefined;
     this.#sink.report({ severity: 'warning', code: 'listener', source: 'bgp', subject: where, message: fault ?? '', clear });
-    this.#log(clear ? 'info' : 'warn', clear ? 'listening' : 'cannot listen', { where, fault });
+    if (clear) this.#log('info', 'listening', { where });
   }
 
   // What peers ask.
