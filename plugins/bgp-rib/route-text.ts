@@ -4,7 +4,7 @@ import { formatAddress, formatIpv4, formatPrefix } from '../../sdk/wire/address.
 import * as code from '../../sdk/wire/attribute/code.ts';
 import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
 import { toHex } from '../../sdk/wire/bytes.ts';
-import { AFI_IPV4, AFI_IPV6, type Family, isPrefixFamily } from '../../sdk/wire/family.ts';
+import { AFI_IPV4, type Family, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { type Query, pathMatches } from './query.ts';
 
 /** Blocks remembered; then the memory is emptied. A walk meets the same block in runs, so more would be memory for nothing. */
@@ -198,9 +198,4 @@ function extended(view: DataView, at: number): string {
     .getUint32(at + 4)
     .toString(16)
     .padStart(8, '0')}`;
-}
-
-/** The family of an address's AFI, unicast. */
-export function unicastOf(addressLength: number): Family {
-  return ((addressLength === 4 ? AFI_IPV4 : AFI_IPV6) << 8) | 1;
 }

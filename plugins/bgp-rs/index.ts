@@ -66,7 +66,8 @@ function* peers(server: RouteServer, selector: string): Generator<object> {
       'remote-as': routes.peers.remoteAs(peer),
       state: routes.established(peer) ? 'up' : 'down',
       families: server.families(peer).map(familyName),
-      'routes-received': server.received(peer),
+      // In best-path mode the routes are bgp-rib's, and so is their count.
+      ...(server.mode === 'forward' ? { 'routes-received': server.received(peer) } : {}),
     };
   }
 }

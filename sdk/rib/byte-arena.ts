@@ -3,8 +3,6 @@
 
 /** Blocks are multiples of this many bytes. */
 const GRAIN = 4;
-/** The largest block: a message body of 65,535 bytes and a next hop beside it. */
-export const BLOCK_MAXIMUM = 65_600;
 
 export interface ArenaOptions {
   /** Bytes reserved at once; virtual until touched. */
@@ -30,7 +28,7 @@ export class ByteArena {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Offset of a block of `length` bytes (at most BLOCK_MAXIMUM), never 0; -1 when the arena is at its limit. */
+  /** Offset of a block of `length` bytes never 0; -1 when the arena is at its limit. */
   take(length: number): number {
     const grains = length === 0 ? 1 : (length + GRAIN - 1) >>> 2;
     const at = grains < this.#free.length ? this.#free[grains]! : 0;

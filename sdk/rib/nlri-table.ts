@@ -8,7 +8,7 @@ const FIRST_SLOTS = 1 << 10;
 const WIDE_SLOTS = 1 << 21;
 /** In `lengths`: the row is free, and `#at` holds the row freed before it, plus one. Keys are at most KEY_MAXIMUM bytes. */
 const FREE = 0xffff;
-export const KEY_MAXIMUM = 0xfffe;
+const KEY_MAXIMUM = 0xfffe;
 
 /** Columns and bytes are replaced when the table grows: read the fields again after every `insert`. */
 export class NlriTable {

@@ -1,8 +1,8 @@
 // What all tables of keys have in common, for the code that walks rows and does not care what the keys are. The hot path uses the classes.
 export type { TableOptions } from './ipv4-table.ts';
-export { Ipv4Table, ROW_LIMIT, ROW_RESERVE } from './ipv4-table.ts';
+export { Ipv4Table } from './ipv4-table.ts';
 export { Ipv6Table } from './ipv6-table.ts';
-export { KEY_MAXIMUM, NlriTable } from './nlri-table.ts';
+export { NlriTable } from './nlri-table.ts';
 
 export interface PrefixTable {
   /** Rows in use are below this. */
