@@ -4,11 +4,13 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { Bridge, BridgeHandlers, DispatchMethod } from '../../sdk/plugin/bridge.ts';
+import type { PluginLog } from '../../sdk/plugin/log.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { CallbackMethod, EngineMethod, ExecuteCommandInput, Methods } from '../../yang/generated/methods.ts';
 import type { Transport } from '../bus/delivery.ts';
+import type { Log } from '../core/log.ts';
 import type { BridgeCalls, BridgeEnd } from './bridge-end.ts';
 import { type CallbackCall, closedError, type PluginLink } from './link.ts';
 import { PortPeer } from './port-peer.ts';
@@ -16,8 +18,14 @@ import { PortPeer } from './port-peer.ts';
 const EVENTS = 'events';
 const EXECUTE = 'execute';
 
-/** Words without an answer. `failed` carries the reason, text. */
-const NOTE = { attach: 'attach', close: 'close', failed: 'failed' } as const;
+/** Words without an answer. `failed` carries the reason, text; `log` a line of the plugin's log. */
+const NOTE = { attach: 'attach', close: 'close', failed: 'failed', log: 'log' } as const;
+
+interface LogNote {
+  readonly level: keyof PluginLog;
+  readonly fields: object;
+  readonly message: string;
+}
 
 export class PortBridgeEnd implements BridgeEnd {
   readonly attached: Promise<PluginLink>;
@@ -25,16 +33,24 @@ export class PortBridgeEnd implements BridgeEnd {
   readonly ended: Promise<{ readonly fault: string }>;
   readonly #peer: PortPeer;
 
-  constructor(port: MessagePort, calls: BridgeCalls) {
+  constructor(port: MessagePort, calls: BridgeCalls, log: Log) {
     let attach: (link: PluginLink) => void = () => undefined;
     let reason: RpcError | undefined;
     const peer = new PortPeer(port, {
       call: (method, input, signal) => calls.call(method as EngineMethod, input, signal),
       open: (method, input, signal) => calls.dispatch(method as DispatchMethod, input as never, signal),
       note: (name, value) => {
-        if (name === NOTE.attach) attach(link);
-        else if (name === NOTE.failed) reason = new RpcError('closed', String(value));
-        if (name !== NOTE.attach) peer.close();
+        switch (name) {
+          case NOTE.attach:
+            attach(link);
+            return;
+          case NOTE.log:
+            noteLog(log, value as LogNote);
+            return;
+          case NOTE.failed:
+            reason = new RpcError('closed', String(value));
+        }
+        peer.close();
       },
     });
     this.#peer = peer;
@@ -87,7 +103,19 @@ class PortLink implements PluginLink {
   }
 }
 
+function noteLog(log: Log, { level, fields, message }: LogNote): void {
+  switch (level) {
+    case 'error':
+    case 'warn':
+    case 'info':
+    case 'debug':
+      log[level](fields, message);
+  }
+}
+
 export interface ThreadBridge extends Bridge {
+  /** Lines go to the engine's log. */
+  readonly log: PluginLog;
   /** Tells the engine that the plugin has died, and why; then closes. */
   fail(reason: string): void;
   /** Settles when the engine or the plugin has closed the bridge. */
@@ -112,8 +140,13 @@ export function threadBridge(port: MessagePort, routes: RoutePath | undefined): 
     open: (_method, input, signal) => attached().execute(input as ExecuteCommandInput, signal),
     note: () => undefined,
   });
+  const at =
+    (level: keyof PluginLog) =>
+    (fields: object, message: string): void =>
+      peer.note(NOTE.log, { level, fields: plain(fields), message } satisfies LogNote);
   return {
     routes,
+    log: { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') },
     closed: peer.closed,
     attach: (given) => {
       if (handlers !== undefined) throw new RpcError('error', 'the bridge has its handlers already');
@@ -131,4 +164,13 @@ export function threadBridge(port: MessagePort, routes: RoutePath | undefined): 
       peer.close();
     },
   };
+}
+
+/** Fields as JSON would show them: what can't be cloned must not stop a log line. */
+function plain(fields: object): object {
+  try {
+    return structuredClone(fields);
+  } catch {
+    return { fields: JSON.stringify(fields) };
+  }
 }

@@ -17,6 +17,7 @@ import {
   ChildLauncher,
   type Launcher,
   MainLauncher,
+  type ModuleSite,
   type Placement,
   ReactorLauncher,
   type StartInReactor,
@@ -328,26 +329,24 @@ export class PluginHost implements NlriCaller {
   }
 
   #spec(settings: PluginSettings): LifeSpec {
-    const { clock } = this.#options;
-    if (settings.run !== '') {
-      return spec(settings, 'external', this.#childLauncher(settings), undefined);
-    }
+    if (settings.run !== '') return spec(settings, 'external', this.#childLauncher(settings), undefined);
     if (isModulePath(settings.use)) {
-      const url = moduleUrlOf(settings.use, this.#options.configFolder);
-      const launcher =
-        settings.isolation === 'thread'
-          ? new ThreadLauncher(settings.name, url, clock)
-          : new MainLauncher(settings.name, url, clock);
+      const site = this.#site(settings.name, moduleUrlOf(settings.use, this.#options.configFolder));
+      const launcher = settings.isolation === 'thread' ? new ThreadLauncher(site) : new MainLauncher(site);
       return spec(settings, 'in-process', launcher, undefined);
     }
     const builtin = this.#options.builtins.find((one) => one.name === settings.use);
     if (builtin === undefined) return spec(settings, 'built-in', unknownBuiltin(settings.use), undefined);
+    const site = this.#site(settings.name, builtin.moduleUrl);
     const start = this.#options.startInReactor;
     const launcher =
-      builtin.placement === 'reactor' && start !== undefined
-        ? new ReactorLauncher(settings.name, builtin.moduleUrl, start)
-        : new MainLauncher(settings.name, builtin.moduleUrl, clock);
+      builtin.placement === 'reactor' && start !== undefined ? new ReactorLauncher(site, start) : new MainLauncher(site);
     return spec(settings, 'built-in', launcher, builtin);
+  }
+
+  #site(name: string, moduleUrl: string): ModuleSite {
+    const { clock, log } = this.#options;
+    return { name, moduleUrl, clock, log: log.child({ plugin: name }) };
   }
 
   #childLauncher(settings: PluginSettings): Launcher {

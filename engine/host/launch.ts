@@ -17,7 +17,7 @@ import { withDeadline } from './link.ts';
 import { loadPlugin } from './load-plugin.ts';
 import { PortDuplex } from './port-duplex.ts';
 import { Child, childEnvironment, describeExit } from './spawn.ts';
-import type { RelayLevel } from './stderr-relay.ts';
+import { type RelayLevel, StderrRelay } from './stderr-relay.ts';
 import type { ThreadStart } from './thread-main.ts';
 
 export type Placement = 'process' | 'main' | 'reactor' | 'thread';
@@ -116,27 +116,34 @@ function refuseIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new PluginFault('plugin-stopped', 'stopped before it connected', 0);
 }
 
+/** A plugin that lives in this process. */
+export interface ModuleSite {
+  readonly name: string;
+  readonly moduleUrl: string;
+  readonly clock: Clock;
+  /** Names the plugin already. */
+  readonly log: Log;
+}
+
 /** In the main thread: the pipe, then function calls. */
 export class MainLauncher implements Launcher {
   readonly placement = 'main';
-  readonly #name: string;
-  readonly #moduleUrl: string;
-  readonly #clock: Clock;
+  readonly #site: ModuleSite;
 
-  constructor(name: string, moduleUrl: string, clock: Clock) {
-    this.#name = name;
-    this.#moduleUrl = moduleUrl;
-    this.#clock = clock;
+  constructor(site: ModuleSite) {
+    this.#site = site;
   }
 
   async launch(calls: BridgeCalls): Promise<Launched> {
-    const definition = await loadPlugin(this.#moduleUrl).catch((error: unknown) => {
+    const definition = await loadPlugin(this.#site.moduleUrl).catch((error: unknown) => {
       throw new PluginFault('plugin-start', messageOf(error), 0, { cause: error });
     });
     const [ours, theirs] = pipePair();
     const bridge = new DirectBridge(calls);
     const stopping = new AbortController();
-    const ended = start(() => definition.run({ name: this.#name, conn: theirs, bridge, signal: stopping.signal }));
+    const ended = start(() =>
+      definition.run({ name: this.#site.name, conn: theirs, bridge, signal: stopping.signal, log: this.#site.log }),
+    );
     void ended.then(() => {
       bridge.close();
       theirs.destroy();
@@ -149,7 +156,7 @@ export class MainLauncher implements Launcher {
       stop: async (graceMs) => {
         stopping.abort();
         bridge.close();
-        await settledWithin(this.#clock, graceMs, ended);
+        await settledWithin(this.#site.clock, graceMs, ended);
         ours.destroy();
         theirs.destroy();
       },
@@ -183,19 +190,17 @@ export type StartInReactor = (name: string, moduleUrl: string, pipe: MessagePort
 /** In the reactor's thread: the pipe and the bridge are message ports. */
 export class ReactorLauncher implements Launcher {
   readonly placement = 'reactor';
-  readonly #name: string;
-  readonly #moduleUrl: string;
+  readonly #site: ModuleSite;
   readonly #start: StartInReactor;
 
-  constructor(name: string, moduleUrl: string, startInReactor: StartInReactor) {
-    this.#name = name;
-    this.#moduleUrl = moduleUrl;
+  constructor(site: ModuleSite, startInReactor: StartInReactor) {
+    this.#site = site;
     this.#start = startInReactor;
   }
 
   launch(calls: BridgeCalls): Promise<Launched> {
-    const ends = portEnds(calls);
-    this.#start(this.#name, this.#moduleUrl, ends.theirPipe, ends.theirBridge);
+    const ends = portEnds(calls, this.#site.log);
+    this.#start(this.#site.name, this.#site.moduleUrl, ends.theirPipe, ends.theirBridge);
     return Promise.resolve({
       stream: ends.stream,
       bridge: ends.bridge,
@@ -213,22 +218,21 @@ export class ReactorLauncher implements Launcher {
 /** In a thread of its own (`isolation thread`): what it does to its event loop is its own affair. */
 export class ThreadLauncher implements Launcher {
   readonly placement = 'thread';
-  readonly #name: string;
-  readonly #moduleUrl: string;
-  readonly #clock: Clock;
+  readonly #site: ModuleSite;
 
-  constructor(name: string, moduleUrl: string, clock: Clock) {
-    this.#name = name;
-    this.#moduleUrl = moduleUrl;
-    this.#clock = clock;
+  constructor(site: ModuleSite) {
+    this.#site = site;
   }
 
   launch(): Promise<Launched> {
     const ports = new MessageChannel();
     const stream = new PortDuplex(ports.port1);
-    const data: ThreadStart = { name: this.#name, moduleUrl: this.#moduleUrl, pipe: ports.port2 };
+    const data: ThreadStart = { name: this.#site.name, moduleUrl: this.#site.moduleUrl, pipe: ports.port2 };
     const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js', import.meta.url);
-    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2] });
+    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2], stderr: true });
+    const relay = new StderrRelay(this.#site.log, this.#site.clock, 'trace');
+    worker.stderr.on('data', (bytes: Buffer) => relay.push(bytes));
+    worker.stderr.once('end', () => relay.end());
     let fault = '';
     worker.once('error', (error: unknown) => {
       fault = messageOf(error);
@@ -246,14 +250,17 @@ export class ThreadLauncher implements Launcher {
       ended,
       stop: async (graceMs) => {
         stream.destroy();
-        await settledWithin(this.#clock, graceMs, ended);
+        await settledWithin(this.#site.clock, graceMs, ended);
         await worker.terminate();
       },
     });
   }
 }
 
-function portEnds(calls: BridgeCalls): {
+function portEnds(
+  calls: BridgeCalls,
+  log: Log,
+): {
   readonly stream: Duplex;
   readonly bridge: PortBridgeEnd;
   readonly theirPipe: MessagePort;
@@ -262,7 +269,7 @@ function portEnds(calls: BridgeCalls): {
   const [pipePorts, bridgePorts] = [new MessageChannel(), new MessageChannel()];
   return {
     stream: new PortDuplex(pipePorts.port1),
-    bridge: new PortBridgeEnd(bridgePorts.port1, calls),
+    bridge: new PortBridgeEnd(bridgePorts.port1, calls, log),
     theirPipe: pipePorts.port2,
     theirBridge: bridgePorts.port2,
   };

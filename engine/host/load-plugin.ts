@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import type { Bridge } from '../../sdk/plugin/bridge.ts';
+import type { PluginLog } from '../../sdk/plugin/log.ts';
 import { messageOf } from '../../sdk/rpc/errors.ts';
 
 /** Where a definition runs. */
@@ -18,6 +19,8 @@ export interface PluginSite {
   /** Absent in a thread of its own: the plugin stays on the stages' stream. */
   readonly bridge?: Bridge | undefined;
   readonly signal: AbortSignal;
+  /** Absent in a thread of its own, whose stderr is relayed. */
+  readonly log?: PluginLog | undefined;
 }
 
 /** What `definePlugin` returns, as far as the engine uses it. */

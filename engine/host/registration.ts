@@ -5,7 +5,7 @@
 import type { CapabilityDecl, CommandDecl, DeclareRegistrationInput, RegistryCommand } from '../../yang/generated/methods.ts';
 import type { PluginCapability } from '../bgp/port.ts';
 import { type CodecRegistry, ENGINE, type FamilyEntry } from '../codec/registry.ts';
-import { checkCommandName, checkDeclaration } from './registration-checks.ts';
+import { checkCommandName, checkDeclaration, MAX_BUDGET_SECONDS } from './registration-checks.ts';
 import { clamp, commandKey, quote } from './quote.ts';
 import type { CommandRegistry } from './services.ts';
 
@@ -118,6 +118,15 @@ export class Registry {
 
   of(plugin: string): DeclareRegistrationInput | undefined {
     return this.#entries.get(plugin)?.declaration;
+  }
+
+  /** What a plugin asks for its config transactions, in seconds; cut at 600. */
+  budgets(plugin: string): { readonly verifySeconds: number; readonly applySeconds: number } {
+    const declaration = this.of(plugin);
+    return {
+      verifySeconds: Math.min(declaration?.['verify-budget'] ?? 0, MAX_BUDGET_SECONDS),
+      applySeconds: Math.min(declaration?.['apply-budget'] ?? 0, MAX_BUDGET_SECONDS),
+    };
   }
 
   plugins(): readonly string[] {

@@ -23,7 +23,7 @@ export async function startInThread(
   void bridge.closed.then(() => stopping.abort());
   try {
     const definition = await loadPlugin(moduleUrl);
-    await definition.run({ name, conn, bridge, signal: stopping.signal });
+    await definition.run({ name, conn, bridge, signal: stopping.signal, log: bridge.log });
     bridge.close();
   } catch (error) {
     bridge.fail(messageOf(error));

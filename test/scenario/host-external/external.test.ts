@@ -1,6 +1,9 @@
 // External plugins as child processes over TLS: their lives, deaths and misdeeds (plugin-lifecycle §6, §7; hostile-inputs H56, H57).
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
@@ -225,4 +228,25 @@ test('a hundred lines of stderr in a breath are relayed, thousands are counted',
   const made = world;
   await until('the rest is counted', () => made.log.some((line) => line.message === 'plugin stderr lines left out'));
   assert(made.log.filter((line) => line.message === 'plugin stderr').length <= 1000);
+});
+
+test('children die with the daemon, however it ends', async () => {
+  const spawnModule = pathToFileURL(join(import.meta.dirname, '../../../engine/host/spawn.ts')).href;
+  const code = `
+    import { Child } from ${JSON.stringify(spawnModule)};
+    const { silentLog } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/log'))});
+    const { systemClock } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/clock'))});
+    const child = new Child({ run: 'sleep 600 & wait', cwd: '/', env: process.env, log: silentLog, relayLevel: 'off', clock: systemClock });
+    process.stdout.write(String(child.pid));
+    setTimeout(() => { throw new Error('the daemon dies'); }, 50);
+  `;
+  const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  const daemon = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let pid = '';
+  daemon.stdout.on('data', (bytes: Buffer) => (pid += bytes.toString()));
+  await new Promise((resolve) => daemon.once('close', resolve));
+  assert(Number(pid) > 1);
+  await until('the group is gone', () => !isAlive(-Number(pid)), 8000);
 });

@@ -4,13 +4,14 @@ import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { BridgeCalls, BridgeEnd } from '../../../engine/host/bridge-end.ts';
 import { PortBridgeEnd, threadBridge } from '../../../engine/host/bridge-port.ts';
+import { silentLog } from '../../../engine/core/log.ts';
 import { DirectBridge } from '../../../engine/host/direct-bridge.ts';
 import { PortDuplex } from '../../../engine/host/port-duplex.ts';
 import type { Bridge, BridgeHandlers } from '../../../sdk/plugin/bridge.ts';
 import type { AnswerSource } from '../../../sdk/rpc/answer.ts';
 import { RpcError } from '../../../sdk/rpc/errors.ts';
 import { documentAnswer } from '../../../sdk/rpc/records.ts';
-import { until } from './support.ts';
+import { recordingLog, until } from './support.ts';
 
 /** A producer of rows without end that counts what was asked of it. */
 class Rows implements AnswerSource {
@@ -51,7 +52,7 @@ const kinds: readonly { kind: string; make: (calls: BridgeCalls) => Pair }[] = [
     kind: 'port',
     make: (calls) => {
       const { port1, port2 } = new MessageChannel();
-      return { end: new PortBridgeEnd(port1, calls), bridge: threadBridge(port2, undefined) };
+      return { end: new PortBridgeEnd(port1, calls, silentLog), bridge: threadBridge(port2, undefined) };
     },
   },
 ];
@@ -188,7 +189,7 @@ for (const { kind, make } of kinds) {
 
 test('port: what the plugin died of is the reason of the end', async () => {
   const { port1, port2 } = new MessageChannel();
-  const end = new PortBridgeEnd(port1, noCalls);
+  const end = new PortBridgeEnd(port1, noCalls, silentLog);
   const bridge = threadBridge(port2, undefined);
   bridge.attach(handlers());
   const link = await end.attached;
@@ -197,9 +198,24 @@ test('port: what the plugin died of is the reason of the end', async () => {
   assert.deepEqual(await end.ended, { fault: 'out of paper' });
 });
 
+test("port: log lines of the plugin go to the engine's log", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const lines: { level: string; message: string; fields: object }[] = [];
+  const end = new PortBridgeEnd(port1, noCalls, recordingLog(lines));
+  const bridge = threadBridge(port2, undefined);
+  bridge.log.warn({ a: 1 }, 'odd');
+  bridge.log.info({ a: 1, f: () => 1 }, 'odder');
+  await until('both lines', () => lines.length === 2);
+  assert.deepEqual(lines, [
+    { level: 'warn', message: 'odd', fields: { a: 1 } },
+    { level: 'info', message: 'odder', fields: { fields: '{"a":1}' } },
+  ]);
+  end.close();
+});
+
 test('port: a value that cannot cross is refused, not lost', async () => {
   const { port1, port2 } = new MessageChannel();
-  const end = new PortBridgeEnd(port1, noCalls);
+  const end = new PortBridgeEnd(port1, noCalls, silentLog);
   threadBridge(port2, undefined).attach(handlers({ callback: () => Promise.resolve({ json: () => undefined } as never) }));
   const link = await end.attached;
   await assert.rejects(link.call('ze-plugin-callback:decode-nlri', { family: 'f', hex: '' }), /could not be cloned/);

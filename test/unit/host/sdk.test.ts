@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, test } from 'node:test';
 import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
+import { systemClock } from '../../../engine/core/clock.ts';
+import { silentLog } from '../../../engine/core/log.ts';
 import type { HostOptions } from '../../../engine/host/host.ts';
 import type { ThreadLauncher as Launcher } from '../../../engine/host/launch.ts';
 import { startInThread } from '../../../engine/host/start-in-thread.ts';
@@ -99,11 +101,10 @@ test('a thread of its own runs a compiled plugin', async (t) => {
   const { ThreadLauncher } = (await import(pathToFileURL(join(root, 'dist/engine/host/launch.js')).href)) as {
     ThreadLauncher: typeof Launcher;
   };
-  const { systemClock } = await import('../../../engine/core/clock.ts');
   const module = `data:text/javascript,${encodeURIComponent(
     'export default { run: ({ conn, name }) => new Promise((resolve) => { conn.write("hello from " + name); conn.once("close", resolve); }) }',
   )}`;
-  const launched = await new ThreadLauncher('own', module, systemClock).launch();
+  const launched = await new ThreadLauncher({ name: 'own', moduleUrl: module, clock: systemClock, log: silentLog }).launch();
   const text = await new Promise((resolve) => launched.stream.once('data', (bytes: Buffer) => resolve(bytes.toString())));
   assert.equal(text, 'hello from own');
   await launched.stop(2000);
