@@ -110,6 +110,11 @@ export class RawSpeaker {
     this.#beat = setInterval(() => this.send(keepalive()), (seconds * 1000) / 3);
   }
 
+  /** No KEEPALIVEs any more. */
+  quiet(): void {
+    clearInterval(this.#beat);
+  }
+
   /** The next message of this type that has arrived, or will; rejects at the deadline and when the connection ends. */
   async arrives(type: number, deadlineMs = 15_000): Promise<Arrived> {
     const found = (): Arrived | undefined => this.messages.find((message) => message.type === type);

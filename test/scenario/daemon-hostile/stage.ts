@@ -49,7 +49,7 @@ export class HostileStage {
     peer ${name} {
         connection { local { ip 127.0.0.1; port ${port}; } remote { ip ${address}; connect false; } }
         session { asn { remote ${as}; } ${session} }
-        process watcher { receive [ update state ]; }
+        process watcher { receive [ update state open ]; send [ update ]; }
     }`;
     const config = `
 environment { log { level info; } ${environment} }
