@@ -2,6 +2,7 @@
 // keep them waiting. Runs compiled (a worker loads no TypeScript).
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ReactorBoot, serveReactor } from './bgp/remote.ts';
+import { loadRehearsals } from './compose/builtins.ts';
 import { startInThread } from './host/start-in-thread.ts';
 import { assert } from './core/assert.ts';
 import { systemClock } from './core/clock.ts';
@@ -12,5 +13,6 @@ serveReactor({
   port: parentPort,
   clock: systemClock,
   random: Math.random,
+  rehearse: await loadRehearsals(),
   startPlugin: (name, moduleUrl, pipe, bridge, routes) => void startInThread(name, moduleUrl, pipe, bridge, routes),
 });

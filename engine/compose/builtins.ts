@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { PluginDefinition } from '../../sdk/plugin/define.ts';
+import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { BuiltinPlugin } from '../host/plan.ts';
 
 const FOLDER = new URL('../../plugins/', import.meta.url);
@@ -30,4 +31,16 @@ export async function loadBuiltins(): Promise<readonly BuiltinPlugin[]> {
       };
     }),
   );
+}
+
+/** What puts the route path's plugins on a rehearsal (engine/bgp/warm-up.ts), in the order they would attach. */
+export async function loadRehearsals(): Promise<(routes: RoutePath) => void> {
+  const modules = await Promise.all(
+    builtinNames().map(
+      async (name) => (await import(new URL(`${name}/${INDEX}`, FOLDER).href)) as { rehearse?: (routes: RoutePath) => void },
+    ),
+  );
+  return (routes) => {
+    for (const module of modules) module.rehearse?.(routes);
+  };
 }

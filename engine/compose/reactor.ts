@@ -17,7 +17,7 @@ export interface ReactorStart {
 }
 
 /** Messages the real classes see before the first session: enough for the compiler to have made up its mind. */
-const WARM_UP_MESSAGES = 5000;
+const WARM_UP_MESSAGES = 20_000;
 
 export interface StartedReactor {
   readonly port: ReactorPort;

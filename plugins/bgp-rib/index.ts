@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { definePlugin } from '../../sdk/plugin/define.ts';
 import type { Engine } from '../../sdk/plugin/engine.ts';
+import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { CommandDecl } from '../../yang/generated/methods.ts';
 import * as commands from './commands.ts';
@@ -9,6 +10,8 @@ import { Rib } from './rib.ts';
 
 const FILTERS = 'Filters: family F, prefix TEXT (how the prefix begins), path N | N,N | ^N, community C, match TEXT.';
 const ADDRESSES = ['peer', 'prefix', 'next-hop', 'best-peer', 'winner-peer'];
+
+const REHEARSAL_ROWS = 65_536;
 
 type Help = Omit<CommandDecl, 'name' | 'deprecated-names'>;
 
@@ -23,6 +26,11 @@ export default definePlugin({
     declare(engine, rib);
   },
 });
+
+/** The real tables on a rehearsal's route path, kept small: the compiler knows them before the first session (engine/thread.ts). */
+export function rehearse(routes: RoutePath): void {
+  new Rib(routes, 1, REHEARSAL_ROWS).attach();
+}
 
 function declare(engine: Engine, rib: Rib | undefined): void {
   const add = (name: string, older: readonly string[], help: Help, handler: commands.Handler): void => {

@@ -1,11 +1,14 @@
 // bgp-rs: the route server. Loaded by name (`plugin { external rs { use bgp-rs; } }`).
 import { randomInt } from 'node:crypto';
 import { definePlugin } from '../../sdk/plugin/define.ts';
+import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { selectPeers } from '../../sdk/rib/peer-selector.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import { records } from '../../sdk/rpc/records.ts';
 import { familyName } from '../../sdk/wire/family.ts';
 import { RouteServer } from './server.ts';
+
+const REHEARSAL_ROWS = 65_536;
 
 export default definePlugin({
   name: 'bgp-rs',
@@ -31,6 +34,11 @@ export default definePlugin({
     );
   },
 });
+
+/** The route server on a rehearsal's route path, its tables small (see bgp-rib). */
+export function rehearse(routes: RoutePath): void {
+  new RouteServer(routes, 1, REHEARSAL_ROWS).attach();
+}
 
 function running(server: RouteServer | undefined): RouteServer {
   if (server === undefined) throw new RpcError('error', 'bgp-rs runs in the reactor alone');
