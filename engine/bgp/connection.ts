@@ -127,6 +127,12 @@ export class Connection implements SessionOwner {
     }
   }
 
+  /** We read again after a pause of ours: the peer has its whole hold time from now. */
+  listenAgain(): void {
+    this.#graced = false;
+    if (this.holdMs > 0 && this.state === 'established') this.#hold.in(this.holdMs);
+  }
+
   // What the session tells.
 
   sessionConnected(): void {

@@ -45,6 +45,8 @@ export interface EgressHost {
   /** A flush left the peer with a queue. */
   queued(peer: Peer): void;
   context(checkId: number): WireContext | undefined;
+  /** These peers do not get a route, or lose it: no message of theirs can say it. */
+  withheld(peers: Iterable<Peer>): void;
 }
 
 /** What an established peer still waits for before its End-of-RIB, or before the end of a resend. */
@@ -81,6 +83,7 @@ export class Egress implements ExportHost, OriginateHost {
       external: (index) => this.#host.peer(index)?.receive.ebgp !== false,
       reflectorClient: (index) => this.#host.peer(index)?.settings.routeReflectorClient === true,
       routerId: (index) => this.#host.peer(index)?.remoteRouterId ?? 0,
+      withheld: (group) => this.#host.withheld(group.members),
     };
     this.forwarder = new Forwarder(this.sources);
     this.#originator = new Originator(this);
@@ -296,13 +299,13 @@ export class Egress implements ExportHost, OriginateHost {
   ): void {
     const peer = this.#host.peer(destination);
     const group = peer === undefined ? undefined : this.groups.of(peer);
-    if (peer === undefined || group === undefined) return;
+    if (peer === undefined || group === undefined || !this.forwarder.reaches(group.side, source)) return;
     const courier = this.courier(group);
     courier.address([peer]);
     courier.run = undefined;
     const section = { bytes: nlri, view: viewOf(nlri), at, length, family, addPath: false };
     const blockView = viewOf(attributes);
-    if (announce && this.forwarder.allows(blockView, 0, attributesLength, group.side, source)) {
+    if (announce && this.forwarder.allows(blockView, 0, attributesLength, group.side)) {
       this.forwarder.announce(
         section,
         true,

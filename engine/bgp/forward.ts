@@ -56,10 +56,11 @@ export class Forwarder {
   /** Writes to `outlet` what the members of `group` are to get of the view's message from `source`. */
   forward(view: UpdateView, source: number, group: Group, outlet: Outlet): void {
     const { side } = group;
+    if (!this.reaches(side, source)) return;
     const context = side.context;
     const announces = view.outcome !== WITHDRAW && (view.nlriLength > 0 || view.reachLength > 0);
     const { block } = view;
-    const allowed = !announces || this.allows(block.view, block.at, block.length, side, source);
+    const allowed = !announces || this.allows(block.view, block.at, block.length, side);
     if (allowed && announces && this.#unchanged(view, side, source)) {
       if (outlet.writer.addMessage(view.bytes, view.at, view.length) === FULL) {
         outlet.turn();
@@ -120,14 +121,14 @@ export class Forwarder {
     const inBlock =
       family === IPV4_UNICAST && (own === undefined ? hopLength === 0 : own.length === 4 || !takesIpv6NextHop(side));
     if (!inBlock && family >>> 8 === AFI_IPV4 && (own?.length ?? hopLength) === 16 && !takesIpv6NextHop(side)) {
-      this.withheld++;
+      this.#withhold(section, 0, source, group, outlet);
       return;
     }
     const reflected = !side.ebgp && !this.#sources.external(source);
     const rule = group.rules.passing(asn4, inBlock, reflected ? this.#sources.routerId(source) : 0);
     const written = this.#rewriter.rewrite(bytes, blockView, at, length, rule, this.#block, 0);
     if (written < 0) {
-      this.withheld++;
+      this.#withhold(section, 0, source, group, outlet);
       return;
     }
     const { writer } = outlet;
@@ -136,7 +137,8 @@ export class Forwarder {
     else if (own !== undefined)
       writer.beginAnnounce(family, addPath, context.maxMessage, this.#block, 0, written, own, 0, own.length);
     else writer.beginAnnounce(family, addPath, context.maxMessage, this.#block, 0, written, hop, hopAt, hopLength);
-    this.#addSection(section, addPath, false, source, outlet);
+    const refused = this.#addSection(section, addPath, false, source, outlet);
+    if (refused > 0) this.#withhold(section, refused, source, group, outlet);
   }
 
   /** Withdraws a section. */
@@ -144,53 +146,69 @@ export class Forwarder {
     this.#withdraw(section, group.side.context, source, outlet);
   }
 
-  #withdraw(section: Section, context: WireContext, source: number, outlet: Outlet): void {
+  /** Entries of `least` bytes or more cannot be said to the group: what its members have of an earlier announcement is wrong now. */
+  #withhold(section: Section, least: number, source: number, group: Group, outlet: Outlet): void {
+    this.withheld++;
+    this.#sources.withheld(group);
+    this.#withdraw(section, group.side.context, source, outlet, least);
+  }
+
+  #withdraw(section: Section, context: WireContext, source: number, outlet: Outlet, least = 0): void {
     if (!context.hasFamily(section.family)) return;
     const addPath = context.addPath(section.family);
     outlet.writer.beginWithdraw(section.family, addPath, context.maxMessage);
-    this.#addSection(section, addPath, true, source, outlet);
+    this.#addSection(section, addPath, true, source, outlet, least);
   }
 
-  /** The whole section at once where it fits and path identifiers need no change, else entry by entry. */
-  #addSection(section: Section, addPath: boolean, withdrawn: boolean, source: number, outlet: Outlet): void {
-    if (!addPath && !section.addPath) {
+  /**
+   * The whole section at once where it fits and path identifiers need no change, else entry by entry, those of `least` bytes or more.
+   * Returns the length of the shortest entry that fits no message; 0 = all were added.
+   */
+  #addSection(section: Section, addPath: boolean, withdrawn: boolean, source: number, outlet: Outlet, least = 0): number {
+    if (!addPath && !section.addPath && least === 0) {
       let added = outlet.writer.addNlri(section.bytes, section.at, section.length);
       if (added === FULL) {
         outlet.turn();
         added = outlet.writer.addNlri(section.bytes, section.at, section.length);
       }
-      if (added !== TOO_LARGE) return;
+      if (added !== TOO_LARGE) return 0;
     }
     const { view, bytes, family } = section;
     const end = section.at + section.length;
+    let refused = 0;
     for (let at = section.at; at < end; ) {
       const head = section.addPath ? 4 : 0;
       const size = nlriLength(view, at + head, end - at - head, family, withdrawn);
       if (size < 0 || size + 4 > this.#entry.length) {
         this.withheld++;
-        return;
+        break;
       }
       const pathId = section.addPath ? view.getUint32(at) : 0;
       const from = addPath ? writeU32(this.#entry, 0, pathIdFor(source, pathId)) : 0;
       this.#entry.set(bytes.subarray(at + head, at + head + size), from);
-      this.#addEntry(from + size, outlet);
       at += head + size;
+      if (from + size < least || this.#addEntry(from + size, outlet)) continue;
+      refused = refused === 0 ? from + size : Math.min(refused, from + size);
     }
+    return refused;
   }
 
-  #addEntry(length: number, outlet: Outlet): void {
+  #addEntry(length: number, outlet: Outlet): boolean {
     let added = outlet.writer.addNlri(this.#entry, 0, length);
     if (added === FULL) {
       outlet.turn();
       added = outlet.writer.addNlri(this.#entry, 0, length);
     }
-    if (added === TOO_LARGE) this.withheld++;
+    return added !== TOO_LARGE;
   }
 
-  /** RFC 4271 §9.2: nothing from iBGP to iBGP but by reflection (RFC 4456); RFC 1997: communities that keep a route inside. */
-  allows(blockView: DataView, at: number, length: number, side: ExportSide, source: number): boolean {
-    if (!side.ebgp && !this.#sources.external(source) && !side.reflectorClient && !this.#sources.reflectorClient(source))
-      return false;
+  /** RFC 4271 §9.2: nothing goes from iBGP to iBGP but by reflection (RFC 4456). */
+  reaches(side: ExportSide, source: number): boolean {
+    return side.ebgp || this.#sources.external(source) || side.reflectorClient || this.#sources.reflectorClient(source);
+  }
+
+  /** RFC 1997: communities that keep a route inside. */
+  allows(blockView: DataView, at: number, length: number, side: ExportSide): boolean {
     if (side.transparent) return true;
     const cursor = this.#cursor.over(blockView, at, length);
     if (!cursor.find(COMMUNITIES)) return true;

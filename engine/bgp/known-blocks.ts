@@ -14,6 +14,8 @@ export class KnownBlocks {
   readonly #lengths = new Uint8Array(SLOTS);
   readonly #checks = new Uint32Array(SLOTS);
   readonly #facts = new Uint32Array(SLOTS);
+  /** Hash of the block that last came by the slot: bytes are kept from the second time on, since most come but once. */
+  readonly #seen = new Uint32Array(SLOTS);
   hits = 0;
 
   /** What was noted for the block of a located view, or -1. */
@@ -31,6 +33,10 @@ export class KnownBlocks {
     const { block } = view;
     if (block.length === 0 || block.length > STRIDE) return;
     const slot = (view.blockHash ^ view.context.checkId) & (SLOTS - 1);
+    if (this.#seen[slot] !== view.blockHash) {
+      this.#seen[slot] = view.blockHash;
+      return;
+    }
     this.#bytes.set(block.bytes.subarray(block.at, block.at + block.length), slot * STRIDE);
     this.#lengths[slot] = block.length;
     this.#checks[slot] = view.context.checkId;

@@ -237,7 +237,9 @@ export class Peer implements ConnectionOwner {
     this.#holds = held ? before | who : before & ~who;
     if (!this.established) return;
     if (before === 0 && this.#holds !== 0) this.#primary.session?.pause();
-    if (before !== 0 && this.#holds === 0) this.#primary.session?.resume();
+    if (before === 0 || this.#holds !== 0) return;
+    this.#primary.session?.resume();
+    this.#primary.listenAgain();
   }
 
   /** Messages of any kind, whole; counted one by one. */

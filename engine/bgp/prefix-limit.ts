@@ -50,20 +50,6 @@ export class PrefixLimits {
     return above ? 'warn' : 'calm';
   }
 
-  /**
-   * Before a message is applied, for families whose excess is dropped instead of ending the session: would `count` more,
-   * after `withdrawn` fewer, pass the maximum?
-   */
-  wouldExceed(family: number, count: number, withdrawn: number): boolean {
-    const limit = this.#families.get(family);
-    if (limit === undefined || limit.settings.prefixTeardown || count === 0) return false;
-    const { prefixMaximum: maximum } = limit.settings;
-    if (limit.base + limit.since + count <= maximum) return false;
-    limit.base = this.#exact(family);
-    limit.since = 0;
-    return limit.base - withdrawn + count > maximum;
-  }
-
   settings(family: number): FamilySettings | undefined {
     return this.#families.get(family)?.settings;
   }

@@ -82,5 +82,5 @@ export class PrefixSet {
 function second(view: DataView, at: number, length: number): number {
   let hash = 0x2545f491;
   for (let i = at; i < at + length; i++) hash = Math.imul(hash ^ view.getUint8(i), 0x01000193) ^ (hash >>> 17);
-  return (hash >>> 0) | 1;
+  return (hash | 1) >>> 0;
 }

@@ -58,6 +58,8 @@ const POLL = 10;
 const FLUSH_PATIENCE = 30_000;
 /** ms between reports of connections from addresses that no peer has. */
 const STRANGER_WINDOW = 10_000;
+/** ms between reports of withheld routes. */
+const WITHHELD_WINDOW = 10_000;
 
 export interface ReactorOptions {
   readonly clock: Clock;
@@ -102,6 +104,7 @@ export class Reactor implements ReactorPort {
   #flushing: NodeJS.Immediate | undefined;
   #strangerAt = -Infinity;
   #strangersUntold = 0;
+  #withheldAt = -Infinity;
 
   constructor(options: ReactorOptions) {
     this.#options = options;
@@ -138,6 +141,7 @@ export class Reactor implements ReactorPort {
       originated: (...route) => this.#originated(...route),
       queued: (peer) => this.#congestion.queued(peer),
       context: (checkId) => this.#contextsById[checkId],
+      withheld: (peers) => this.#withheld(peers),
     });
     this.#hub = new RouteHub(
       {
@@ -357,7 +361,10 @@ export class Reactor implements ReactorPort {
     const closing = this.#listeners.close();
     this.#flush();
     for (const peer of this.#peers.all()) peer.stop(cease(ADMINISTRATIVE_SHUTDOWN, text), 'shutdown', false);
-    await Promise.race([this.#area.idle(), this.#until(() => false, STOP_PATIENCE)]);
+    await new Promise<void>((resolve) => {
+      this.#deadlines.create(resolve).in(STOP_PATIENCE);
+      void this.#area.idle().then(resolve);
+    });
     await closing;
     this.#slices.close();
     this.#deadlines.close();
@@ -450,6 +457,17 @@ export class Reactor implements ReactorPort {
     const clear = fault === undefined;
     this.#sink.report({ severity: 'warning', code: 'listener', source: 'bgp', subject: where, message: fault ?? '', clear });
     if (clear) this.#log('info', 'listening', { where });
+  }
+
+  /** Of a full table there may be many: one report in a while, the others are counted (`withheld` in the statistics). */
+  #withheld(peers: Iterable<Peer>): void {
+    const now = this.#clock.now();
+    if (now - this.#withheldAt < WITHHELD_WINDOW) return;
+    this.#withheldAt = now;
+    for (const peer of peers) {
+      const message = 'a route is withheld: no message of the allowed size holds it, or its next hop cannot be said';
+      this.#report('error', 'route-withheld', peer.settings.remoteAddress, message);
+    }
   }
 
   // What peers ask.

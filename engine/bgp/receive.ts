@@ -65,6 +65,8 @@ class Intake {
   limits: PrefixLimits;
   readonly sets = new Map<number, PrefixSet>();
   readonly self: Self;
+  /** Families whose excess is dropped, and that was said. */
+  readonly full = new Set<number>();
   reports = 0;
   reportsSince = 0;
   suppressed = 0;
@@ -195,40 +197,38 @@ export class Receiver {
   }
 
   #accept(peer: Peer, intake: Intake, view: UpdateView): void {
-    const host = this.#host;
-    if (announces(view) && view.outcome !== WITHDRAW && this.#passesLimit(view, intake)) {
-      peer.counters.limited++;
-      view.outcome = WITHDRAW;
-    }
     const withdraw = view.outcome === WITHDRAW;
+    this.#deliver(peer, intake, view, withdraw);
+    if (view.endOfRib !== NO_FAMILY) this.#host.endOfRib(peer, view.endOfRib);
+    // Last: a limit that is passed ends the session, and nothing may be said of it afterwards.
+    let excess = false;
+    if (view.nlriCount + view.withdrawnCount > 0) excess = this.#limit(peer, intake, IPV4_UNICAST, withdraw ? 0 : view.nlriCount);
+    if (view.reachCount > 0) excess = this.#limit(peer, intake, view.reachFamily, withdraw ? 0 : view.reachCount) || excess;
+    if (view.unreachCount > 0) excess = this.#limit(peer, intake, view.unreachFamily, 0) || excess;
+    if (!excess || this.#intakes.get(peer) !== intake) return;
+    // The session stays, the excess does not: what this message announced is taken back before anybody was told.
+    peer.counters.limited++;
+    view.outcome = WITHDRAW;
+    this.#deliver(peer, intake, view, true);
+  }
+
+  #deliver(peer: Peer, intake: Intake, view: UpdateView, withdraw: boolean): void {
+    const host = this.#host;
     const id = host.nextMessageId();
     if (intake.sets.size > 0) this.#countOwn(intake, view, withdraw);
     host.accepted(peer, id, view, withdraw);
-    if (host.wantsPublish()) {
-      if (withdraw) this.#publishWithdrawals(peer, id, view);
-      else host.publish(peer, id, view.bytes, view.at, view.length);
-    }
-    if (view.endOfRib !== NO_FAMILY) host.endOfRib(peer, view.endOfRib);
-    // Last: a limit that is passed ends the session, and nothing may be said of it afterwards.
-    if (view.nlriCount + view.withdrawnCount > 0) this.#limit(peer, intake, IPV4_UNICAST, withdraw ? 0 : view.nlriCount);
-    if (view.reachCount > 0) this.#limit(peer, intake, view.reachFamily, withdraw ? 0 : view.reachCount);
-    if (view.unreachCount > 0) this.#limit(peer, intake, view.unreachFamily, 0);
+    if (!host.wantsPublish()) return;
+    if (withdraw) this.#publishWithdrawals(peer, id, view);
+    else host.publish(peer, id, view.bytes, view.at, view.length);
   }
 
-  #passesLimit(view: UpdateView, intake: Intake): boolean {
-    const unreach = view.unreachFamily === view.reachFamily ? view.unreachCount : 0;
-    return (
-      intake.limits.wouldExceed(IPV4_UNICAST, view.nlriCount, view.withdrawnCount) ||
-      intake.limits.wouldExceed(view.reachFamily, view.reachCount, unreach)
-    );
-  }
-
-  #limit(peer: Peer, intake: Intake, family: number, announced: number): void {
-    if (this.#intakes.get(peer) !== intake) return;
+  /** True when the family has more than its maximum and the session is to stay. */
+  #limit(peer: Peer, intake: Intake, family: number, announced: number): boolean {
+    if (this.#intakes.get(peer) !== intake) return false;
     const result = intake.limits.applied(family, announced);
-    if (result === 'within') return;
+    if (result === 'within') return false;
     const settings = intake.limits.settings(family);
-    if (settings === undefined) return;
+    if (settings === undefined) return false;
     const subject = `${peer.settings.remoteAddress}/${familyName(family)}`;
     switch (result) {
       case 'warn':
@@ -240,13 +240,27 @@ export class Receiver {
         this.#host.clear('prefix-threshold', peer, family);
         break;
       case 'exceeded':
-        if (!settings.prefixTeardown) break;
+        if (!settings.prefixTeardown) {
+          this.#sayFull(peer, intake, family, settings.prefixMaximum);
+          return announced > 0;
+        }
         this.#host.report('error', 'prefix-maximum', peer, `${subject}: more than ${settings.prefixMaximum} prefixes`, {
           family: familyName(family),
         });
         peer.stopFor(ceasePrefixes(family, settings.prefixMaximum), 'prefix-limit', settings.idleTimeoutSeconds);
         break;
     }
+    return false;
+  }
+
+  /** Once a session and family: excess is dropped from now on. */
+  #sayFull(peer: Peer, intake: Intake, family: number, maximum: number): void {
+    if (intake.full.has(family)) return;
+    intake.full.add(family);
+    const subject = `${peer.settings.remoteAddress}/${familyName(family)}`;
+    this.#host.report('warning', 'prefix-maximum', peer, `${subject}: prefixes above ${maximum} are dropped`, {
+      family: familyName(family),
+    });
   }
 
   /** Withdrawals first, as RFC 4271 §3.1 orders them within a message. */

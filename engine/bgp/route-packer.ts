@@ -30,6 +30,8 @@ export interface Sources {
   reflectorClient(peer: number): boolean;
   /** u32; 0 when down */
   routerId(peer: number): number;
+  /** Told of routes that no message to this group can hold, or whose next hop cannot be said to it. */
+  withheld(group: Group): void;
 }
 
 /** Source of a route that started here. */
@@ -102,13 +104,10 @@ export class RoutePacker {
     if (stream !== this.#stream || handle !== this.#handle || source !== this.#source) {
       if (!this.#beginRun(stream, handle, source)) {
         this.#stream = undefined;
-        this.withheld++;
-        return false;
+        return this.#withhold();
       }
     }
-    if (this.#add(stream, row) === ADDED) return true;
-    this.withheld++;
-    return false;
+    return this.#add(stream, row) === ADDED || this.#withhold();
   }
 
   /** `source`: who announced it before, and so never got it; he gets no withdrawal either. */
@@ -122,6 +121,12 @@ export class RoutePacker {
       if (stream === this.#stream) this.#stream = undefined;
     }
     this.#add(stream, row);
+  }
+
+  #withhold(): false {
+    this.withheld++;
+    this.#sources.withheld(this.#group);
+    return false;
   }
 
   #add(stream: Stream, row: number): Added {

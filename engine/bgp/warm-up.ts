@@ -9,6 +9,7 @@ import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { writeCapability } from '../../sdk/wire/capability/typed.ts';
 import { IPV4_UNICAST } from '../../sdk/wire/family.ts';
 import { keepalive } from '../../sdk/wire/message.ts';
+import { writeU32 } from '../../sdk/wire/nlri/prefix.ts';
 import { BGP_VERSION, encodeOpen } from '../../sdk/wire/open.ts';
 import { UpdateWriter } from '../../sdk/wire/writer.ts';
 import { ManualClock } from '../core/clock.ts';
@@ -16,6 +17,7 @@ import type { PeerSettings, ReactorSettings, ReactorSink } from './port.ts';
 import { Reactor } from './reactor.ts';
 
 const LOCAL_AS = 64_512;
+/** On average, behind one attribute set. */
 const PREFIXES = 5;
 /** Messages between two turns of the event loop. */
 const SLICE = 500;
@@ -56,60 +58,42 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A run of UPDATEs: runs of prefixes behind attribute sets that differ by round and message. */
+/** A run of UPDATEs: runs of prefixes behind attribute sets of the kinds a table has, different by round and message. */
 function script(round: number, from: number, to: number, withdraw: boolean): Uint8Array {
-  const out = new Uint8Array((to - from) * 96);
+  const out = new Uint8Array((to - from) * 128);
   const writer = new UpdateWriter().over(out);
-  const block = Uint8Array.of(
-    0x40,
-    1,
-    1,
-    0,
-    0x40,
-    2,
-    14,
-    2,
-    3,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0x40,
-    3,
-    4,
-    192,
-    0,
-    2,
-    9,
-    0xc0,
-    8,
-    4,
-    0,
-    1,
-    0,
-    1,
-  );
-  const view = new DataView(block.buffer);
+  const block = new Uint8Array(64);
   const peerAs = LOCAL_AS + (round === 1 || round === 4 ? 2 : 1);
   for (let i = from; i < to; i++) {
-    view.setUint32(9, peerAs);
-    view.setUint32(13, 65_000 + (i % 500));
-    view.setUint32(17, 1 + round * 1_000_000 + i);
-    view.setUint32(31, i);
+    const length = attributesOf(block, peerAs, round, i);
     if (withdraw) writer.beginWithdraw(IPV4_UNICAST, false, 4096);
-    else writer.beginAnnounce(IPV4_UNICAST, false, 4096, block, 0, block.length);
-    for (let p = 0; p < PREFIXES; p++) writer.addIpv4((0x0b000000 + (i * PREFIXES + p) * 256) >>> 0, 20 + (p % 5), 0);
+    else writer.beginAnnounce(IPV4_UNICAST, false, 4096, block, 0, length);
+    for (let p = 0; p < 1 + ((i * 7) % (2 * PREFIXES)); p++) {
+      writer.addIpv4((0x0b000000 + (i * 2 * PREFIXES + p) * 256) >>> 0, 24 - ((i + p) % 9), 0);
+    }
   }
   writer.close();
   return out.subarray(0, writer.used);
+}
+
+/** ORIGIN, a path of 2 to 6, NEXT_HOP; MED on a third, communities on two thirds. */
+function attributesOf(block: Uint8Array, peerAs: number, round: number, i: number): number {
+  const hops = 2 + (i % 5);
+  let at = 0;
+  block.set([0x40, 1, 1, i % 10 === 0 ? 2 : 0, 0x40, 2, 2 + 4 * hops, 2, hops], at);
+  at = writeU32(block, 9, peerAs);
+  for (let hop = 1; hop < hops; hop++)
+    at = writeU32(block, at, hop === hops - 1 ? 1 + round * 1_000_000 + i : 65_000 + ((i * hop) % 500));
+  block.set([0x40, 3, 4, 192, 0, 2, 9], at);
+  at += 7;
+  if (i % 3 === 0) {
+    block.set([0x80, 4, 4], at);
+    at = writeU32(block, at + 3, i % 100);
+  }
+  if (i % 3 === 1) return at;
+  block.set([0xc0, 8, 4 * (1 + (i & 1))], at);
+  at = writeU32(block, at + 3, 0x10000 + i);
+  return (i & 1) === 0 ? at : writeU32(block, at, 0x20000 + i);
 }
 
 function hello(index: number): Uint8Array {
@@ -122,7 +106,7 @@ function hello(index: number): Uint8Array {
 
 /** Speaks and listens like an accepted connection; what is written to it is taken at once. */
 class StageSocket extends EventEmitter {
-  readonly localAddress = '192.0.2.9';
+  readonly localAddress = '192.0.2.254';
   readonly remoteAddress = '';
   readonly writableLength = 0;
   readonly connecting = false;
@@ -178,7 +162,7 @@ function rehearsal(): ReactorSettings {
     name: `rehearsal-${index}`,
     group: '',
     description: '',
-    localAddress: '192.0.2.9',
+    localAddress: '192.0.2.254',
     localPort: 0,
     accept: true,
     remoteAddress: `192.0.2.${index}`,

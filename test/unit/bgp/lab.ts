@@ -24,10 +24,14 @@ export const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(tex
 export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** Polls until `what` is truthy; fails with `says` after `ms`. */
-export async function until<T>(what: () => T | undefined | false, says: string, ms = 5000): Promise<T> {
+export async function until<T>(
+  what: () => T | undefined | false | Promise<T | undefined | false>,
+  says: string,
+  ms = 5000,
+): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {
-    const value = what();
+    const value = await what();
     if (value !== undefined && value !== false) return value;
     assert(Date.now() < end, says);
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -201,7 +205,7 @@ export class Lab {
   async session(host: number, capabilities?: readonly TypedCapability[], holdTimeSeconds = 90): Promise<Speaker> {
     const speaker = await this.connect(host);
     await speaker.establish(capabilities, holdTimeSeconds);
-    await until(async_(this.reactor, host), `peer ${host} is established`);
+    await until(async () => (await this.state(host)) === 'established', `peer ${host} is established`);
     return speaker;
   }
 
@@ -214,17 +218,6 @@ export class Lab {
     for (const speaker of this.#speakers) speaker.destroy();
     await this.reactor.stop('');
   }
-}
-
-/** A condition over a promise: remembers the last answer. */
-function async_(reactor: Reactor, host: number): () => boolean {
-  let up = false;
-  return () => {
-    void reactor.snapshot().then((all) => {
-      up = all.some((peer) => peer.settings.remoteAddress === `127.0.0.${host}` && peer.state === 'established');
-    });
-    return up;
-  };
 }
 
 export interface Heard {

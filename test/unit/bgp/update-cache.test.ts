@@ -95,7 +95,7 @@ test('any order of operations agrees with a map of sets', () => {
     fc.record({ do: fc.constant('expire' as const), pick: fc.nat() }),
   );
   fc.assert(
-    fc.property(fc.array(operation, { maxLength: 300 }), (operations) => {
+    fc.property(fc.array(operation, { maxLength: 300, size: 'max' }), (operations) => {
       const cache = cacheOf({ o: 'ordered', u: 'unordered' }, []);
       const model = new Map<number, Set<string>>();
       const ids: number[] = [];
