@@ -153,7 +153,7 @@ test('files are kebab-case and named for the thing they hold', () => {
         path
           .split('/')
           .at(-1)
-          ?.replace(/(\.test)?\.ts$/, '') ?? '';
+          ?.replace(/(\.test|\.d)?\.ts$/, '') ?? '';
       return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(base) || base.split('-').some((word) => banned.test(word));
     });
   assert.deepEqual(faults, []);
