@@ -330,7 +330,10 @@ def main():
         watch.start()
     except RpcError as fault:
         raise SystemExit("startup failed: %s" % fault) from None
-    watch.serve()
+    try:
+        watch.serve()
+    except OSError:
+        pass  # the engine is gone in the middle of an answer
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
  * plugin. Outside, `await runExternal(definition)` is the whole main module.
  */
 import type { Duplex } from 'node:stream';
+import { messageOf } from '../rpc/errors.ts';
 import { pipePair } from '../rpc/pipe.ts';
 import { readVariable } from '../rpc/tls.ts';
 import type { Bridge } from './bridge.ts';
@@ -111,7 +112,13 @@ export function definePlugin(spec: PluginSpec): PluginDefinition {
 export async function runExternal(definition: PluginDefinition, host: QueryHost = {}): Promise<never> {
   const environment = host.environment ?? process.env;
   const query = readVariable(environment, 'ZE_PLUGIN_MODE') === 'declare';
-  const declaration = query ? await definition.describe() : definition.declaration;
+  let declaration = definition.declaration;
+  try {
+    if (query) declaration = await definition.describe();
+  } catch (error) {
+    process.stderr.write(`error: declaration query: ${messageOf(error)}\n`);
+    process.exit(1);
+  }
   const code = await runOrDeclare(
     declaration,
     async () => {

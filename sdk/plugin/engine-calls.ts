@@ -38,6 +38,12 @@ export interface RouteCounts {
   readonly routesSent: number;
 }
 
+/** Whoever waits for a route command. Exactly one of the two is called, once. */
+export interface RouteDone {
+  accepted(counts: RouteCounts): void;
+  refused(error: unknown): void;
+}
+
 /** Peers by name, address, `as<n>` or glob; `except` leaves some out. */
 export interface PeerSelection {
   readonly peers?: readonly string[] | undefined;
@@ -80,6 +86,9 @@ export abstract class EngineCalls {
   async updateRouteWithMeta(peerSelector: string, command: string, meta: RouteMeta, signal?: AbortSignal): Promise<RouteCounts> {
     return counts(await this.call('ze-plugin-engine:update-route', { 'peer-selector': peerSelector, command, meta }, signal));
   }
+
+  /** `updateRoute` for who has tens of thousands under way (`RouteSender`): `done` gets the counts or the error, once. */
+  abstract sendRoute(peerSelector: string, command: string, done: RouteDone): void;
 
   updateRouteSel(selection: PeerSelection, command: string, signal?: AbortSignal): Promise<RouteCounts> {
     return this.updateRoute(selectorText(selection), command, signal);
@@ -214,7 +223,7 @@ export abstract class EngineCalls {
   }
 }
 
-function counts(output: UpdateRouteOutput): RouteCounts {
+export function counts(output: UpdateRouteOutput): RouteCounts {
   const routesSent = output['routes-sent'] ?? output.announced ?? 0;
   return {
     announced: output.announced ?? routesSent,

@@ -11,7 +11,7 @@ import { KindRows } from './kind-rows.ts';
 import type { PluginLog } from './log.ts';
 import { ObservedEvent, ObservedPeers } from './observed.ts';
 import type { Plugin } from './plugin.ts';
-import type { RouteCounts } from './engine-calls.ts';
+import type { RouteCounts, RouteDone } from './engine-calls.ts';
 import type { RoutePath } from './route-path.ts';
 import { type PeerDirectory, STRUCTURED_KIND, type StructuredBatch } from './structured.ts';
 
@@ -123,6 +123,11 @@ export class Engine {
 
   updateRoute(peerSelector: string, command: string, signal?: AbortSignal): Promise<RouteCounts> {
     return this.plugin.updateRoute(peerSelector, command, signal);
+  }
+
+  /** For `RouteSender`. */
+  sendRoute(peerSelector: string, command: string, done: RouteDone): void {
+    this.plugin.sendRoute(peerSelector, command, done);
   }
 
   dispatchCommand(command: string, signal?: AbortSignal): Promise<Collapsed> {

@@ -26,7 +26,7 @@ export {
   type RunContext,
 } from './define.ts';
 export { type CommandHandler, Engine, type Subscription } from './engine.ts';
-export { type PeerSelection, type RouteCounts, selectorText } from './engine-calls.ts';
+export { type PeerSelection, type RouteCounts, type RouteDone, selectorText } from './engine-calls.ts';
 export { type Journal, journal } from './journal.ts';
 export { type PluginLog, stderrLog } from './log.ts';
 export { Plugin, type PluginOptions, type Registration, StageError } from './plugin.ts';

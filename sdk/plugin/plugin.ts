@@ -13,13 +13,14 @@ import type {
   SubscribeEventsInput,
 } from '../../yang/generated/methods.ts';
 import { AnswerReader } from '../rpc/answer.ts';
-import { decodePayload, rpcName } from '../rpc/decode.ts';
+import { decodeOutput, decodePayload, rpcName } from '../rpc/decode.ts';
 import { describeRpcError, RpcError } from '../rpc/errors.ts';
 import type { InboundRequest } from '../rpc/inbound.ts';
 import { type EngineCallMethod, Mux } from '../rpc/mux.ts';
 import { connectBack, type Environment, type HubEnvironment, takeHubEnvironment } from '../rpc/tls.ts';
 import type { Bridge, BridgeHandlers, DispatchMethod } from './bridge.ts';
 import { Callbacks, type RuntimeCallback, RUNTIME_CALLBACKS } from './callbacks.ts';
+import { counts, type RouteCounts, type RouteDone } from './engine-calls.ts';
 import { PluginHandlers } from './plugin-handlers.ts';
 
 export type Registration = DeclareRegistrationInput;
@@ -54,6 +55,7 @@ export class Plugin extends PluginHandlers {
   #claims: ReadonlySet<string> = new Set();
   #subscription: SubscribeEventsInput | undefined;
   #capabilities: readonly CapabilityDecl[] = [];
+  readonly #lastCounts: CountsMemory = { payload: Buffer.alloc(0), counts: counts({}) };
 
   private constructor(name: string, isInternal: boolean, connect: () => Promise<Duplex>, options: PluginOptions) {
     super();
@@ -165,6 +167,20 @@ export class Plugin extends PluginHandlers {
     if (refusal !== undefined) throw refusal;
     if (this.#bridge !== undefined) return this.#bridge.call(method, input, signal);
     return this.#link().call(method, input, signal);
+  }
+
+  sendRoute(peerSelector: string, command: string, done: RouteDone): void {
+    const mux = this.#mux;
+    if (this.#refusal() === undefined && this.#bridge === undefined && mux !== undefined) {
+      // Quoted by hand where nothing needs an escape: this runs for every route command.
+      const params = `{"peer-selector":${quoted(peerSelector)},"command":${quoted(command)}}`;
+      mux.callWaiter('ze-plugin-engine:update-route', params, new RouteWaiter(done, this.#lastCounts));
+      return;
+    }
+    this.updateRoute(peerSelector, command).then(
+      (result) => done.accepted(result),
+      (error: unknown) => done.refused(error),
+    );
   }
 
   protected dispatch<M extends DispatchMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
@@ -319,6 +335,49 @@ export class Plugin extends PluginHandlers {
 
 function serveCallback(mux: Mux, callbacks: Callbacks, method: RuntimeCallback): void {
   mux.serve(method, (input, context) => callbacks.call(method, input, context.signal));
+}
+
+function quoted(text: string): string {
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** The last result read: most route commands of a run are answered by the same bytes. */
+interface CountsMemory {
+  payload: Buffer;
+  counts: RouteCounts;
+}
+
+/** Reads the result of a route command and tells its sender. */
+class RouteWaiter {
+  readonly #done: RouteDone;
+  readonly #last: CountsMemory;
+
+  constructor(done: RouteDone, last: CountsMemory) {
+    this.#done = done;
+    this.#last = last;
+  }
+
+  resolve(payload: Buffer): void {
+    const last = this.#last;
+    if (payload.equals(last.payload)) {
+      this.#done.accepted(last.counts);
+      return;
+    }
+    try {
+      last.counts = counts(
+        decodeOutput('ze-plugin-engine:update-route', payload.length === 0 ? {} : JSON.parse(payload.toString('utf8'))),
+      );
+    } catch (error) {
+      this.#done.refused(error);
+      return;
+    }
+    last.payload = payload;
+    this.#done.accepted(last.counts);
+  }
+
+  reject(error: RpcError): void {
+    this.#done.refused(error);
+  }
 }
 
 /** A startup that failed, as `run` reports it. */

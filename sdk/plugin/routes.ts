@@ -2,7 +2,7 @@
  * Many routes through `update-route`: prefixes with equal attributes go in one command, commands are pipelined within a
  * window of bytes. Of two changes to one prefix in the same turn the later one counts, so order between groups is free.
  */
-import type { RouteCounts } from './engine-calls.ts';
+import type { RouteCounts, RouteDone } from './engine-calls.ts';
 
 export interface RouteAttributes {
   /** An address or `self`. */
@@ -75,7 +75,7 @@ function list(words: readonly string[]): string {
 
 /** Whoever can send a route command: a `Plugin`, an `Engine`. */
 export interface RouteTarget {
-  updateRoute(peerSelector: string, command: string): Promise<RouteCounts>;
+  sendRoute(peerSelector: string, command: string, done: RouteDone): void;
 }
 
 export class RouteSender {
@@ -171,22 +171,39 @@ export class RouteSender {
 
   #command(command: string): void {
     this.#outstanding += command.length;
-    this.#target
-      .updateRoute(this.#selector, command)
-      .then(
-        (counts) => {
-          this.#announced += counts.announced;
-          this.#withdrawn += counts.withdrawn;
-          this.#routesSent += counts.routesSent;
-        },
-        (error: unknown) => {
-          this.#failed++;
-          if (this.#faults.length < MAX_FAULTS) this.#faults.push(error);
-        },
-      )
-      .finally(() => {
-        this.#outstanding -= command.length;
-        if (this.#outstanding <= this.#window) for (const wake of this.#waiting.splice(0)) wake();
-      });
+    this.#target.sendRoute(this.#selector, command, new Outstanding(this, command.length));
+  }
+
+  /** Of `Outstanding`: one command was answered. */
+  answered(length: number, counts: RouteCounts | undefined, error: unknown): void {
+    this.#outstanding -= length;
+    if (counts === undefined) {
+      this.#failed++;
+      if (this.#faults.length < MAX_FAULTS) this.#faults.push(error);
+    } else {
+      this.#announced += counts.announced;
+      this.#withdrawn += counts.withdrawn;
+      this.#routesSent += counts.routesSent;
+    }
+    if (this.#waiting.length > 0 && this.#outstanding <= this.#window) for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+/** A command under way: one small object each, tens of thousands at a time. */
+class Outstanding implements RouteDone {
+  readonly #sender: RouteSender;
+  readonly #length: number;
+
+  constructor(sender: RouteSender, length: number) {
+    this.#sender = sender;
+    this.#length = length;
+  }
+
+  accepted(counts: RouteCounts): void {
+    this.#sender.answered(this.#length, counts, undefined);
+  }
+
+  refused(error: unknown): void {
+    this.#sender.answered(this.#length, undefined, error);
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { AnswerSource } from './answer.ts';
 import { RpcError } from './errors.ts';
+import { stringifyJson } from './json.ts';
 
 export interface InboundLimits {
   /** Requests that may wait without a deadline. Default 16. */
@@ -47,7 +48,7 @@ export class InboundRequest {
   }
 
   reply(output?: unknown): void {
-    this.replyText(output === undefined ? undefined : JSON.stringify(output));
+    this.replyText(stringifyJson(output));
   }
 
   replyText(json: string | undefined): void {
@@ -133,8 +134,8 @@ export class Inbound {
 
   next(signal?: AbortSignal): Promise<InboundRequest> {
     return new Promise((resolve, reject) => {
-      if (this.#cause !== undefined) {
-        reject(this.#cause);
+      if (this.#cause !== undefined || signal?.aborted === true) {
+        reject(this.#cause ?? new RpcError('aborted', 'wait aborted', { cause: signal?.reason }));
         return;
       }
       const first = this.#shift();
@@ -142,17 +143,23 @@ export class Inbound {
         resolve(first);
         return;
       }
-      const taker = { resolve, reject };
-      this.#takers.push(taker);
-      signal?.addEventListener(
-        'abort',
-        () => {
-          const index = this.#takers.indexOf(taker);
-          if (index >= 0) this.#takers.splice(index, 1);
-          reject(new RpcError('aborted', 'wait aborted', { cause: signal.reason }));
+      const give = (): void => {
+        const index = this.#takers.indexOf(taker);
+        if (index >= 0) this.#takers.splice(index, 1);
+        reject(new RpcError('aborted', 'wait aborted', { cause: signal?.reason }));
+      };
+      const taker = {
+        resolve: (request: InboundRequest): void => {
+          signal?.removeEventListener('abort', give);
+          resolve(request);
         },
-        { once: true },
-      );
+        reject: (error: RpcError): void => {
+          signal?.removeEventListener('abort', give);
+          reject(error);
+        },
+      };
+      this.#takers.push(taker);
+      signal?.addEventListener('abort', give, { once: true });
     });
   }
 

@@ -37,6 +37,7 @@ export {
   abortError,
   type AnswerHandler,
   BAD_LINE_LIMIT,
+  type CallWaiter,
   type CallMethod,
   type EngineCallMethod,
   type Handler,

@@ -28,6 +28,12 @@ const MARK_ESCAPED = '\\u0000bigint:';
 
 /** Like JSON.stringify; a bigint is written as a JSON number. `undefined` for what JSON cannot say. */
 export function stringifyJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // A bigint throws; so does what the second pass will throw again.
+    if (!(error instanceof TypeError)) throw error;
+  }
   for (let mark = MARK; ; mark = `\u0000${mark}`) {
     const seen = { bigint: false, mark: false };
     const text = JSON.stringify(value, (_key, member: unknown) => {

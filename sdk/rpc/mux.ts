@@ -60,7 +60,9 @@ export type AnswerHandler<M extends Method> = (
 /** Gets the params as bytes, answers JSON text or nothing. */
 export type RawHandler = (payload: Buffer, context: RequestContext) => string | undefined | Promise<string | undefined>;
 
-interface CallWaiter {
+/** Whoever waits for a call's one line. Exactly one of the two is called, once. */
+export interface CallWaiter {
+  /** The result's bytes, empty when there is none. Valid as long as they are kept. */
   resolve(payload: Buffer): void;
   reject(error: RpcError): void;
 }
@@ -73,7 +75,8 @@ export class Mux {
   readonly #outbound: Outbound;
   readonly #inbound: Inbound;
   #trace: ((direction: 'in' | 'out', line: string) => void) | undefined;
-  readonly #calls = new Map<string, CallWaiter>();
+  /** By the number of the id: what we sent has no leading zero and stays below 2^53. */
+  readonly #calls = new Map<number, CallWaiter>();
   readonly #answers = new Map<string, LinkAnswer>();
   readonly #abandoned = new Set<string>();
   readonly #sources = new Set<AnswerSource>();
@@ -157,7 +160,7 @@ export class Mux {
       const waiter: CallWaiter = { resolve, reject };
       if (signal !== undefined) {
         const give = (): void => {
-          this.#calls.delete(id);
+          this.#calls.delete(Number(id));
           this.#abandon(id);
           reject(abortError(signal));
         };
@@ -171,8 +174,14 @@ export class Mux {
           reject(error);
         };
       }
-      this.#calls.set(id, waiter);
+      this.#calls.set(Number(id), waiter);
     });
+  }
+
+  /** `callRaw` for who has tens of thousands of calls under way: no promise, the waiter is the caller's own object. */
+  callWaiter(method: string, params: string, waiter: CallWaiter): void {
+    const id = this.#request(method, params, (error) => waiter.reject(error));
+    if (id !== undefined) this.#calls.set(Number(id), waiter);
   }
 
   /** Calls a method that is answered by records. Faults surface in the reader. Aborting the signal cancels the answer. */
@@ -337,12 +346,12 @@ export class Mux {
       case 'answer': {
         const answer = this.#answers.get(line.id);
         if (answer !== undefined) return answer.line(line.word, line.tail);
-        const call = this.#calls.get(line.id);
+        const call = this.#calls.get(ownId(line.id));
         if (call === undefined) {
           if (line.word === 'end' || line.word === 'nay') this.#abandoned.delete(line.id);
           return true;
         }
-        this.#calls.delete(line.id);
+        this.#calls.delete(ownId(line.id));
         call.reject(
           line.word === 'nay'
             ? errorFromPayload(line.tail)
@@ -356,9 +365,10 @@ export class Mux {
   }
 
   #reply(line: { readonly kind: 'ok' | 'error'; readonly id: string; readonly payload: Buffer }): boolean {
-    const call = this.#calls.get(line.id);
+    const id = ownId(line.id);
+    const call = this.#calls.get(id);
     if (call !== undefined) {
-      this.#calls.delete(line.id);
+      this.#calls.delete(id);
       if (line.kind === 'ok') call.resolve(line.payload);
       else call.reject(errorFromPayload(line.payload));
       return true;
@@ -437,6 +447,11 @@ export class Mux {
     for (const source of [...this.#sources]) source.cancel();
     this.#settleClosed(error);
   }
+}
+
+/** The number of an id that may be ours; -1 for a text we never wrote. */
+function ownId(id: string): number {
+  return id.length < 16 && !id.startsWith('0') ? Number(id) : -1;
 }
 
 function paramsOf(input: unknown): string {

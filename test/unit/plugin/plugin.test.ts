@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { Bridge, BridgeHandlers } from '../../../sdk/plugin/bridge.ts';
-import { failedAnswer, journal, Plugin, records, rejected, RpcError } from '../../../sdk/plugin/index.ts';
+import { failedAnswer, journal, Plugin, records, rejected, RouteSender, RpcError } from '../../../sdk/plugin/index.ts';
 import { AnswerReader, documentAnswer, Mux } from '../../../sdk/rpc/index.ts';
 import type { Methods } from '../../../yang/generated/methods.ts';
 import { duplexPair, ScriptedPeer, until } from '../../support/duplex-pair.ts';
@@ -477,6 +477,29 @@ test('route counters are read whichever names the engine uses', async () => {
     { 'peer-selector': '!a', command: 'c', meta: { tag: 1 } },
   ]);
   assert.throws(() => plugin.updateRouteSel({ peers: ['a'], except: 'b' }, 'c'), /not both/);
+  await engine.bye();
+  await run;
+});
+
+test('a route sender’s commands go out and come back one by one', async () => {
+  const { plugin, engine, running } = pair();
+  const run = plugin.run({});
+  const inputs: unknown[] = [];
+  engine.mux.serve('ze-plugin-engine:update-route', (input) => {
+    inputs.push(input);
+    if (input.command.includes('10.0.2.')) throw new RpcError('error', 'no');
+    return { announced: 1, withdrawn: 0, 'peers-affected': 1, 'routes-sent': 2 };
+  });
+  const early = new RouteSender(plugin);
+  early.announce('ipv4/unicast', '10.0.0.0/24', { nextHop: 'self' });
+  assert.match(String((await early.finish()).faults[0]), /not running yet/);
+  await engine.start();
+  await running;
+  const routes = new RouteSender(plugin, { selector: 'é"', prefixesPerCommand: 1 });
+  for (let i = 0; i < 4; i++) routes.announce('ipv4/unicast', `10.0.${i}.0/24`, { nextHop: 'self' });
+  const sent = await routes.finish();
+  assert.deepEqual([sent.announced, sent.routesSent, sent.failed, String(sent.faults[0])], [3, 6, 1, 'RpcError: no']);
+  assert.deepEqual(inputs[0], { 'peer-selector': 'é"', command: 'update text next-hop self nlri ipv4/unicast add 10.0.0.0/24' });
   await engine.bye();
   await run;
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { attributeText, type RouteAttributes, type RouteCounts, RouteSender } from '../../../sdk/plugin/index.ts';
+import { attributeText, type RouteAttributes, type RouteDone, RouteSender } from '../../../sdk/plugin/index.ts';
 
 const texts: readonly (readonly [attributes: RouteAttributes, text: string])[] = [
   [{ nextHop: 'self' }, 'next-hop self'],
@@ -31,7 +31,7 @@ test('a value that is no word is refused', () => {
 interface Target {
   readonly commands: string[];
   readonly waiting: (() => void)[];
-  updateRoute(selector: string, command: string): Promise<RouteCounts>;
+  sendRoute(selector: string, command: string, done: RouteDone): void;
 }
 
 function target(fail: (command: string) => boolean = () => false): Target {
@@ -40,15 +40,13 @@ function target(fail: (command: string) => boolean = () => false): Target {
   return {
     commands,
     waiting,
-    updateRoute(selector, command) {
+    sendRoute(selector, command, done) {
       commands.push(`${selector} ${command}`);
-      return new Promise((resolve, reject) => {
-        waiting.push(() => {
-          const prefixes = command.split('/').length - 2;
-          const announced = command.includes(' add ') ? prefixes : 0;
-          if (fail(command)) reject(new Error('refused'));
-          else resolve({ announced, withdrawn: prefixes - announced, peersAffected: 1, routesSent: prefixes });
-        });
+      waiting.push(() => {
+        const prefixes = command.split('/').length - 2;
+        const announced = command.includes(' add ') ? prefixes : 0;
+        if (fail(command)) done.refused(new Error('refused'));
+        else done.accepted({ announced, withdrawn: prefixes - announced, peersAffected: 1, routesSent: prefixes });
       });
     },
   };

@@ -131,6 +131,29 @@ test('a result of the wrong kind rejects its call', async () => {
   await mux.close();
 });
 
+test('another spelling of an id of ours is nobody’s', async () => {
+  const { mux, peer } = link();
+  const call = mux.call('ze-plugin-engine:unsubscribe-events', undefined);
+  await peer.line();
+  peer.send('#01 ok', '#0 ok', '#18446744073709551615 ok', '#1 ok');
+  await call;
+  clean(mux);
+  await mux.close();
+});
+
+test('a wait for a request can be given up', async () => {
+  const { mux, peer } = link({ held: true });
+  const controller = new AbortController();
+  const wait = mux.next(controller.signal);
+  controller.abort();
+  await assert.rejects(wait, { code: 'aborted' });
+  await assert.rejects(mux.next(controller.signal), { code: 'aborted' });
+  peer.send('#1 x:y');
+  (await mux.next()).reply({ id: 2n ** 64n });
+  assert.equal(await peer.line(), '#1 ok {"id":18446744073709551616}');
+  await mux.close();
+});
+
 test('the 101st unreadable line in a row closes the link, a good one resets the count', async () => {
   const { mux, peer } = link();
   mux.serve('ze-plugin-callback:bye', () => undefined);
