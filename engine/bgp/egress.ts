@@ -45,8 +45,8 @@ export interface EgressHost {
   /** A flush left the peer with a queue. */
   queued(peer: Peer): void;
   context(checkId: number): WireContext | undefined;
-  /** These peers do not get a route, or lose it: no message of theirs can say it. */
-  withheld(peers: Iterable<Peer>): void;
+  /** These peers, but the one it came from, do not get a route, or lose it: no message of theirs can say it. */
+  withheld(peers: Iterable<Peer>, source: number): void;
 }
 
 /** What an established peer still waits for before its End-of-RIB, or before the end of a resend. */
@@ -83,7 +83,7 @@ export class Egress implements ExportHost, OriginateHost {
       external: (index) => this.#host.peer(index)?.receive.ebgp !== false,
       reflectorClient: (index) => this.#host.peer(index)?.settings.routeReflectorClient === true,
       routerId: (index) => this.#host.peer(index)?.remoteRouterId ?? 0,
-      withheld: (group) => this.#host.withheld(group.members),
+      withheld: (group, source) => this.#host.withheld(group.members, source),
     };
     this.forwarder = new Forwarder(this.sources);
     this.#originator = new Originator(this);

@@ -149,7 +149,7 @@ export class Forwarder {
   /** Entries of `least` bytes or more cannot be said to the group: what its members have of an earlier announcement is wrong now. */
   #withhold(section: Section, least: number, source: number, group: Group, outlet: Outlet): void {
     this.withheld++;
-    this.#sources.withheld(group);
+    this.#sources.withheld(group, source);
     this.#withdraw(section, group.side.context, source, outlet, least);
   }
 

@@ -141,7 +141,7 @@ export class Reactor implements ReactorPort {
       originated: (...route) => this.#originated(...route),
       queued: (peer) => this.#congestion.queued(peer),
       context: (checkId) => this.#contextsById[checkId],
-      withheld: (peers) => this.#withheld(peers),
+      withheld: (peers, source) => this.#withheld(peers, source),
     });
     this.#hub = new RouteHub(
       {
@@ -460,11 +460,12 @@ export class Reactor implements ReactorPort {
   }
 
   /** Of a full table there may be many: one report in a while, the others are counted (`withheld` in the statistics). */
-  #withheld(peers: Iterable<Peer>): void {
+  #withheld(peers: Iterable<Peer>, source: number): void {
     const now = this.#clock.now();
     if (now - this.#withheldAt < WITHHELD_WINDOW) return;
     this.#withheldAt = now;
     for (const peer of peers) {
+      if (peer.index === source) continue;
       const message = 'a route is withheld: no message of the allowed size holds it, or its next hop cannot be said';
       this.#report('error', 'route-withheld', peer.settings.remoteAddress, message);
     }

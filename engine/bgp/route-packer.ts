@@ -30,8 +30,8 @@ export interface Sources {
   reflectorClient(peer: number): boolean;
   /** u32; 0 when down */
   routerId(peer: number): number;
-  /** Told of routes that no message to this group can hold, or whose next hop cannot be said to it. */
-  withheld(group: Group): void;
+  /** Told of routes from `source` that no message to this group can hold, or whose next hop cannot be said to it. */
+  withheld(group: Group, source: number): void;
 }
 
 /** Source of a route that started here. */
@@ -104,10 +104,10 @@ export class RoutePacker {
     if (stream !== this.#stream || handle !== this.#handle || source !== this.#source) {
       if (!this.#beginRun(stream, handle, source)) {
         this.#stream = undefined;
-        return this.#withhold();
+        return this.#withhold(source);
       }
     }
-    return this.#add(stream, row) === ADDED || this.#withhold();
+    return this.#add(stream, row) === ADDED || this.#withhold(source);
   }
 
   /** `source`: who announced it before, and so never got it; he gets no withdrawal either. */
@@ -123,9 +123,9 @@ export class RoutePacker {
     this.#add(stream, row);
   }
 
-  #withhold(): false {
+  #withhold(source: number): false {
     this.withheld++;
-    this.#sources.withheld(this.#group);
+    this.#sources.withheld(this.#group, source);
     return false;
   }
 

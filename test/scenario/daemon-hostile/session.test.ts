@@ -280,11 +280,11 @@ describe('malformed headers and OPENs', { timeout: 240_000 }, () => {
     ]) {
       for (const format of ['json', 'yaml', 'table', 'text']) {
         const { stdout, stderr } = await stage.zest.cli(...words, '--format', format);
-         
+
         assert.doesNotMatch(stdout + stderr, /[\u0000-\u0009\u000b-\u001f\u007f]/, `${words.join(' ')} as ${format}`);
       }
     }
-     
+
     assert.doesNotMatch(stage.zest.output, /[\u0000-\u0009\u000b-\u001f\u007f]|^forged/m);
     await speaker.close();
   });
