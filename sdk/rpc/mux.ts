@@ -24,7 +24,6 @@ export const BAD_LINE_LIMIT = 100;
 const ABANDONED_LIMIT = 10_000;
 
 export type CallMethod = Exclude<Method, RecordMethod>;
-export type DispatchAnswerMethod = RecordMethod;
 
 export interface MuxOptions extends Partial<InboundLimits> {
   /** Requests wait for `next()` until `start()` is called (startup stages). Otherwise handlers run from the beginning. */
