@@ -6,7 +6,7 @@
  */
 import type { Method, Methods } from '../../yang/generated/methods.ts';
 import { messageOf, RpcError } from './errors.ts';
-import { INPUTS, OUTPUTS, type Shape } from './shapes.ts';
+import { INPUT_SHAPES, type MethodShape as Shape, OUTPUT_SHAPES } from '../../yang/generated/shapes.ts';
 
 type Kind = 'text' | 'number' | 'flag' | 'raw' | 'map' | 'list' | 'object';
 
@@ -23,11 +23,11 @@ const compiled = new WeakMap<object, Field>();
 
 /** `invalid <rpc-name> params: …` (code `invalid-params`) when the payload is not the method's input. */
 export function decodeInput<M extends Method>(method: M, value: unknown): Methods[M]['input'] {
-  return decode(method, INPUTS[method] as Shape & object, value, 'params') as Methods[M]['input'];
+  return decode(method, INPUT_SHAPES[method] as Shape & object, value, 'params') as Methods[M]['input'];
 }
 
 export function decodeOutput<M extends Method>(method: M, value: unknown): Methods[M]['output'] {
-  return decode(method, OUTPUTS[method] as Shape & object, value, 'result') as Methods[M]['output'];
+  return decode(method, OUTPUT_SHAPES[method] as Shape & object, value, 'result') as Methods[M]['output'];
 }
 
 /** Parses and decodes; an empty payload is an empty object. */
@@ -42,7 +42,7 @@ export function decodePayload<M extends Method>(method: M, payload: Buffer): Met
 }
 
 export function isMethod(name: string): name is Method {
-  return Object.hasOwn(INPUTS, name);
+  return Object.hasOwn(INPUT_SHAPES, name);
 }
 
 export function rpcName(method: string): string {
