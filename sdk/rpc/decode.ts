@@ -23,11 +23,11 @@ const compiled = new WeakMap<object, Field>();
 
 /** `invalid <rpc-name> params: …` (code `invalid-params`) when the payload is not the method's input. */
 export function decodeInput<M extends Method>(method: M, value: unknown): Methods[M]['input'] {
-  return decode(method, INPUT_SHAPES[method] as Shape & object, value, 'params') as Methods[M]['input'];
+  return decode(method, INPUT_SHAPES[method], value, 'params') as Methods[M]['input'];
 }
 
 export function decodeOutput<M extends Method>(method: M, value: unknown): Methods[M]['output'] {
-  return decode(method, OUTPUT_SHAPES[method] as Shape & object, value, 'result') as Methods[M]['output'];
+  return decode(method, OUTPUT_SHAPES[method], value, 'result') as Methods[M]['output'];
 }
 
 /** Parses and decodes; an empty payload is an empty object. */
