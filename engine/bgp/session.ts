@@ -63,7 +63,7 @@ export interface DialOptions {
 
 /** The private field that lets an accepted connection be read into a buffer of ours; a test guards it, `accept` copes without. */
 interface Carrier {
-  _handle: object | null | undefined;
+  _handle: { readonly useUserBuffer?: unknown } | null | undefined;
 }
 
 export class Session {
@@ -128,7 +128,7 @@ export class Session {
   static accept(area: ReadArea, owner: SessionOwner, deadlines: Deadlines, accepted: net.Socket): Session {
     const carrier = accepted as unknown as Carrier;
     const handle = carrier._handle;
-    if (typeof handle === 'object' && handle !== null && 'useUserBuffer' in handle) {
+    if (typeof handle?.useUserBuffer === 'function') {
       carrier._handle = null;
       const options = {
         handle,

@@ -1,9 +1,11 @@
 // Sessions over loopback: how they come up, what ends them, and that nothing is left when they are gone.
 import assert from 'node:assert/strict';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
+import { ReadArea, Session } from '../../../engine/bgp/session.ts';
 import { ManualClock } from '../../../engine/core/clock.ts';
+import { Deadlines } from '../../../engine/core/deadlines.ts';
 import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
 import { KEEPALIVE, OPEN, ROUTE_REFRESH, UPDATE, keepalive } from '../../../sdk/wire/message.ts';
 import {
@@ -384,6 +386,75 @@ test('paused reading keeps what was not read, in order, and goes on where it sto
     all.map((bytes) => toHex(bytes.slice(-4))),
   );
 });
+
+test('a loop too busy for its timers still sends KEEPALIVEs: deadlines are looked at after every read', async () => {
+  let now = 0;
+  // Time passes, but no timer of this clock ever fires.
+  const clock = { now: () => now, wall: () => 0, after: () => ({ cancel: () => undefined }) };
+  await using lab = await Lab.of([peerSettings(2, { holdTimeSeconds: 9 })], {}, clock);
+  const peer = await lab.session(2);
+  for (let second = 0; second < 12; second++) {
+    now += 1000;
+    const before = (await lab.reactor.snapshot())[0]?.counters.updatesReceived ?? 0;
+    peer.send(update('', attributes(64502), '180a0000'));
+    await until(async () => ((await lab.reactor.snapshot())[0]?.counters.updatesReceived ?? 0) > before, 'read');
+  }
+  await until(() => peer.beats.length >= 1 + 12 / 3, 'a KEEPALIVE every three seconds');
+  const [snapshot] = await lab.reactor.snapshot();
+  assert(snapshot !== undefined && snapshot.largestKeepaliveGapMs <= 3300, String(snapshot?.largestKeepaliveGapMs));
+});
+
+test('accepted connections are read into our own buffer: this Node keeps its handles where we look for them', async () => {
+  const { server, socket } = await rawPair();
+  const handle = (socket as unknown as { _handle?: { useUserBuffer?: unknown } })._handle;
+  assert.equal(typeof handle?.useUserBuffer, 'function');
+  socket.destroy();
+  server.close();
+});
+
+for (const [way, hidden] of [
+  ['into our own buffer', false],
+  ["by 'data' events", true],
+] as const) {
+  test(`an accepted connection read ${way} gives whole messages, however they are cut`, async () => {
+    const { server, socket, client } = await rawPair();
+    if (hidden) Object.assign((socket as unknown as { _handle: object })._handle, { useUserBuffer: undefined });
+    const area = new ReadArea();
+    const seen: string[] = [];
+    const nothing = (): void => undefined;
+    let failed = false;
+    const owner = {
+      sessionConnected: nothing,
+      badHeader: nothing,
+      readDone: nothing,
+      wrote: nothing,
+      sessionFailed: () => (failed = true),
+      message: (_type: number, at: number, length: number) => seen.push(toHex(area.bytes.slice(at, at + length))),
+    };
+    const deadlines = new Deadlines(new ManualClock());
+    const session = Session.accept(area, owner, deadlines, socket);
+    const all = Array.from({ length: 400 }, (_, i) => message(UPDATE, new Uint8Array(4 + ((i * 97) % 4000)).fill(i)));
+    const bytes = Buffer.concat(all);
+    for (let at = 0, cut = 1; at < bytes.length; at += cut, cut = (cut * 7 + 3) % 9000 || 1)
+      client.write(bytes.subarray(at, at + cut));
+    await until(() => seen.length === all.length, 'all messages came');
+    assert.deepEqual(seen, all.map(toHex));
+    client.end();
+    await until(() => failed, 'the end is told');
+    assert.equal(session.bytesReceived, bytes.length);
+    await area.idle();
+    server.close();
+  });
+}
+
+/** An accepted, paused socket and the client at its other end. */
+async function rawPair(): Promise<{ server: Server; socket: Socket; client: Socket }> {
+  const server = createServer({ pauseOnConnect: true });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = await new Promise<Socket>((resolve) => server.once('connection', resolve));
+  return { server, socket, client };
+}
 
 async function listen(address: string): Promise<{ server: number; socket: Promise<Speaker> }> {
   const server = createServer();
