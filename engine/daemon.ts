@@ -6,6 +6,7 @@ import type { ReactorPort, ReactorSettings } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
 import { CodecRegistry, type NlriCaller } from './codec/registry.ts';
 import { RouteCommands } from './codec/route-command.ts';
+import { WireCodec } from './codec/wire-codec.ts';
 import { builtInHandlers } from './command/builtin/index.ts';
 import { Dispatcher } from './command/dispatch.ts';
 import { ControlDoor } from './command/door.ts';
@@ -180,6 +181,7 @@ class Daemon {
       services: engineServices({
         dispatcher,
         routes,
+        codec: new WireCodec(registry, codecs),
         peers: context.peers,
         bus,
         reactor,

@@ -32,7 +32,7 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
       clock: start.clock,
       random: Math.random,
       sink,
-      startPlugin: (name, moduleUrl, pipe, bridge, routes) => void startInThread(name, moduleUrl, pipe, bridge, routes),
+      startPlugin: startInThread,
       warmUpMessages: 0,
     });
     return { port, close: () => port.stop('') };

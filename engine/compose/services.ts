@@ -13,7 +13,8 @@ import type {
 import type { PeerIdentity, ReactorPort } from '../bgp/port.ts';
 import type { EventBus } from '../bus/bus.ts';
 import { PeerSelector } from '../codec/peer-selector.ts';
-import { pluginCaller } from '../command/access.ts';
+import type { Decoded, WireCodec } from '../codec/wire-codec.ts';
+import { type Caller, pluginCaller } from '../command/access.ts';
 import type { PeerCatalogue, RouteCommands } from '../command/context.ts';
 import type { Dispatcher } from '../command/dispatch.ts';
 import type { EngineServices } from '../host/services.ts';
@@ -21,6 +22,7 @@ import type { EngineServices } from '../host/services.ts';
 export interface ServiceParts {
   readonly dispatcher: Dispatcher;
   readonly routes: RouteCommands;
+  readonly codec: WireCodec;
   readonly peers: PeerCatalogue;
   readonly bus: Pick<EventBus, 'emit'>;
   readonly reactor: Pick<ReactorPort, 'forwardCached' | 'releaseCached'>;
@@ -31,17 +33,49 @@ export interface ServiceParts {
 const DESTINATION = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?|(.+))$/;
 const MAX_DESTINATIONS = 4096;
 const MAX_SELECTORS = 1024;
+const RELEASE_MS = 30_000;
+/** The engine itself, when it carries a plugin's call to the owner of a command. */
+const ENGINE_CALLER: Caller = { user: 'engine', access: 'edit' };
 
 export function engineServices(parts: ServiceParts): EngineServices {
   const routes = new RouteCalls(parts);
+  const { codec } = parts;
   return {
     calls: {
       'ze-plugin-engine:update-route': (plugin, input, signal) => routes.update(plugin, input, signal),
       'ze-plugin-engine:forward-cached': (plugin, input) => forward(parts, plugin, input),
       'ze-plugin-engine:release-cached': (plugin, input) => release(parts, plugin, input),
       'ze-plugin-engine:emit-event': (plugin, input) => emit(parts, plugin, input),
+      'ze-plugin-engine:decode-nlri': async (_plugin, input) => {
+        const decoded = value(await codec.decodeNlri(input.family, input.hex, input['add-path'], input.withdraw));
+        return { json: decoded.length === 1 ? decoded[0] : decoded };
+      },
+      'ze-plugin-engine:encode-nlri': async (_plugin, input) => ({
+        hex: value(await codec.encodeNlri(input.family, input.args ?? [])),
+      }),
+      'ze-plugin-engine:decode-mp-reach': async (_plugin, input) =>
+        value(await codec.decodeMpReach(input.hex, input['add-path'])),
+      'ze-plugin-engine:decode-mp-unreach': async (_plugin, input) =>
+        value(await codec.decodeMpUnreach(input.hex, input['add-path'])),
+      'ze-plugin-engine:decode-update': async (_plugin, input) => ({
+        json: JSON.stringify({ update: value(await codec.decodeUpdate(input.hex, input['add-path'])) }),
+      }),
+      'ze-plugin-engine:route-install': async (plugin, input, signal) => ({
+        installed: await rib(parts, 'install', plugin, input.routes, signal),
+      }),
+      'ze-plugin-engine:route-remove': async (plugin, input, signal) => ({
+        removed: await rib(parts, 'remove', plugin, input.routes, signal),
+      }),
     },
     dispatch: (plugin, method, input, signal) => dispatch(parts.dispatcher, plugin, method, input, signal),
+    // Installed routes end with the connection of the plugin that installed them (plugin-rpc-types §5.4).
+    released: (plugin) => {
+      const input = { command: 'rib remove', args: [plugin] };
+      parts.dispatcher
+        .dispatchArgs(input, ENGINE_CALLER, AbortSignal.timeout(RELEASE_MS))
+        .collapse()
+        .catch(() => undefined);
+    },
   };
 }
 
@@ -159,6 +193,26 @@ function emit(parts: ServiceParts, plugin: string, input: EmitEventInput): { rea
   );
   if (!result.ok) throw new RpcError('error', result.message);
   return { delivered: result.delivered };
+}
+
+/** The plugin that holds the Loc-RIB serves installed routes; the engine only carries the call (design §5). */
+async function rib(
+  parts: ServiceParts,
+  verb: 'install' | 'remove',
+  plugin: string,
+  routes: readonly object[],
+  signal: AbortSignal,
+): Promise<number> {
+  const input = { command: `rib ${verb}`, args: [plugin, JSON.stringify(routes)] };
+  const { status, data, error } = await parts.dispatcher.dispatchArgs(input, ENGINE_CALLER, signal).collapse();
+  if (status === 'error') throw new RpcError('error', error ?? `route-${verb} failed`);
+  const counts = (typeof data === 'object' && data !== null ? data : {}) as Readonly<Record<string, unknown>>;
+  return Number(counts[verb === 'install' ? 'installed' : 'removed'] ?? 0);
+}
+
+function value<T>(decoded: Decoded<T>): T {
+  if (!decoded.ok) throw new RpcError('error', decoded.message);
+  return decoded.value;
 }
 
 function refuse(fault: string | undefined): void {
