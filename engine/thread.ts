@@ -14,5 +14,5 @@ serveReactor({
   clock: systemClock,
   random: Math.random,
   rehearse: await loadRehearsals(),
-  startPlugin: (name, moduleUrl, pipe, bridge, routes) => void startInThread(name, moduleUrl, pipe, bridge, routes),
+  startPlugin: startInThread,
 });

@@ -67,7 +67,14 @@ export interface ReactorOptions {
   readonly random: () => number;
   readonly sink: ReactorSink;
   /** Loads and runs a plugin of this thread; who does so is the composition root's business. */
-  readonly startPlugin?: (name: string, moduleUrl: string, pipe: MessagePort, bridge: MessagePort, routes: RoutePath) => void;
+  readonly startPlugin?: (
+    name: string,
+    moduleUrl: string,
+    pipe: MessagePort,
+    bridge: MessagePort,
+    routes: RoutePath,
+    /** Settles when the plugin's run is over: what it put on the route path is taken out then. */
+  ) => Promise<void> | undefined;
   /** Filter steps every UPDATE of a peer passes, in order. */
   readonly steps?: (peer: PeerSettings) => readonly FilterStep[];
 }
@@ -148,6 +155,7 @@ export class Reactor implements ReactorPort {
         deadlines: this.#deadlines,
         peers: this.#peers,
         peer: (index) => this.#peers.get(index),
+        established: () => [...this.#peers.all()].filter((peer) => peer.established),
         slice: (step) => this.#slices.add(step),
         flushLater: () => this.#flushLater(),
         report: (severity, code, subject, message, clear) =>
@@ -329,8 +337,13 @@ export class Reactor implements ReactorPort {
 
   startPlugin(name: string, moduleUrl: string, pipe: MessagePort, bridge: MessagePort): void {
     const start = this.#options.startPlugin;
-    if (start === undefined) this.#report('error', 'plugin-down', name, 'no plugin can be started in this thread');
-    else start(name, moduleUrl, pipe, bridge, this.#hub);
+    if (start === undefined) {
+      this.#report('error', 'plugin-down', name, 'no plugin can be started in this thread');
+      return;
+    }
+    const scope = this.#hub.scope();
+    const close = (): void => scope.close();
+    start(name, moduleUrl, pipe, bridge, scope)?.then(close, close);
   }
 
   statistics(): Promise<Readonly<Record<string, number>>> {

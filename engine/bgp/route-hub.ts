@@ -14,6 +14,7 @@ import { endOfRib } from '../../sdk/wire/writer.ts';
 import type { Deadlines } from '../core/deadlines.ts';
 import type { Egress } from './egress.ts';
 import type { Peer } from './peer.ts';
+import { RouteScope } from './route-scope.ts';
 
 /** ms a resend waits for the plugins that announce. */
 const RESEND_PATIENCE = 30_000;
@@ -22,6 +23,7 @@ export interface HubHost {
   readonly deadlines: Deadlines;
   readonly peers: PeerDirectory;
   peer(index: number): Peer | undefined;
+  established(): readonly Peer[];
   slice(step: () => boolean): void;
   /** A flush is due although no read callback runs. */
   flushLater(): void;
@@ -74,8 +76,16 @@ export class RouteHub implements RoutePath {
     this.#endOfRibs.push(handler);
   }
 
+  /** A handler that comes late is told of the sessions there are; nobody waits for it then. */
   onPeerUp(handler: (peer: number, families: readonly number[], done: () => void) => void): void {
     this.#ups.push(handler);
+    for (const peer of this.#host.established()) {
+      queueMicrotask(() => {
+        const families = peer.agreement?.negotiated.families;
+        if (families !== undefined && peer.established && this.#ups.includes(handler))
+          handler(peer.index, families, () => undefined);
+      });
+    }
   }
 
   onPeerDown(handler: (peer: number, reason: string) => void): void {
@@ -202,6 +212,31 @@ export class RouteHub implements RoutePath {
   }
 
   // For the reactor.
+
+  /** The route path for one plugin: what it puts there goes with it. */
+  scope(): RouteScope {
+    return new RouteScope(this);
+  }
+
+  /** A plugin is gone: its handlers, its count and its tables are. */
+  forget(handlers: ReadonlySet<unknown>, tables: ReadonlySet<BestRoutes>): void {
+    for (const list of [
+      this.#updates,
+      this.#endOfRibs,
+      this.#ups,
+      this.#downs,
+      this.#refreshes,
+      this.#flushes,
+      this.#originated,
+      this.#disowns,
+      this.#bestChanges,
+      this.#resends,
+    ] as unknown[][]) {
+      for (let i = list.length - 1; i >= 0; i--) if (handlers.has(list[i])) list.splice(i, 1);
+    }
+    if (handlers.has(this.#counter)) this.#counter = undefined;
+    for (let i = this.#bestTables.length - 1; i >= 0; i--) if (tables.has(this.#bestTables[i]!)) this.#bestTables.splice(i, 1);
+  }
 
   get upHandlers(): number {
     return this.#ups.length;

@@ -1,8 +1,11 @@
 // The route path through a whole reactor: limits, filters, refresh, originated, forwarded and cached routes, as peers see them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { MessagePort } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
 import { ManualClock } from '../../../engine/core/clock.ts';
 import type { FilterStep, Verdict } from '../../../engine/bgp/pipeline.ts';
+import type { RoutePath } from '../../../sdk/plugin/route-path.ts';
 import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
 import { ROUTE_REFRESH, UPDATE, keepalive, message as frame } from './frames.ts';
 import type { Speaker } from './lab.ts';
@@ -381,4 +384,29 @@ test('a changed export side moves the peer to another group and sends what plugi
   assert.deepEqual(report.changed, ['p2']);
   assert.equal((await lab.reactor.statistics())['groups'], 2);
   assert(!a.closed);
+});
+
+test('a plugin that ends takes its handlers and exporters along; one that comes late is told of the sessions there are', async () => {
+  let over: () => void = () => undefined;
+  const scopes: RoutePath[] = [];
+  const startPlugin = (...[, , , , routes]: [string, string, MessagePort, MessagePort, RoutePath]): Promise<void> => {
+    scopes.push(routes);
+    return new Promise((resolve) => (over = resolve));
+  };
+  await using lab = await Lab.of([peerSettings(2)], {}, undefined, { startPlugin });
+  const peer = await lab.session(2);
+  const { port1, port2 } = new MessageChannel();
+  lab.reactor.startPlugin('p', 'file:///p.js', port1, port2);
+  port1.close();
+  const seen: string[] = [];
+  scopes[0]?.onPeerUp((index, families) => seen.push(`up ${index} ${families.join()}`));
+  scopes[0]?.onUpdate(() => seen.push('update'));
+  await until(() => seen.length === 1, 'told of the session');
+  peer.send(update('', attributes(64502), '180a0000'));
+  await until(() => seen.length === 2, 'told of the update');
+  over();
+  await new Promise((resolve) => setImmediate(resolve));
+  peer.send(update('', attributes(64502), '180a0000'));
+  await until(async () => ((await lab.reactor.snapshot())[0]?.counters.updatesReceived ?? 0) === 2, 'read');
+  assert.deepEqual(seen, ['up 0 257', 'update']);
 });
