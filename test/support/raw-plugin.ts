@@ -69,10 +69,11 @@ const ask = (method: string, params: unknown): Promise<string> => {
   return answer;
 };
 /** Answers the first callback of this name by `ok`. */
-const serve = (wanted: string): Promise<void> =>
+const serve = (wanted: string, stage: number): Promise<void> =>
   new Promise((resolve) => {
-    callback = (id, method) => {
+    callback = async (id, method) => {
       if (method !== wanted) return;
+      await at(stage);
       socket.write(`#${id} ok\n`);
       resolve();
     };
@@ -80,7 +81,7 @@ const serve = (wanted: string): Promise<void> =>
 
 await answered(0);
 await at(1);
-const configured = serve('configure');
+const configured = serve('configure', 2);
 await ask('declare-registration', {
   commands: [
     { name: `${name} count`, 'short-help': 'Events seen' },
@@ -89,12 +90,10 @@ await ask('declare-registration', {
   ...(options['policy'] === undefined ? {} : { 'failure-policy': options['policy'] }),
 });
 await configured;
-await at(2);
 await at(3);
-const shared = serve('share-registry');
+const shared = serve('share-registry', 4);
 await ask('declare-capabilities', { capabilities: [] });
 await shared;
-await at(4);
 await at(5);
 
 let count = 0;
