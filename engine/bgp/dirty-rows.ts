@@ -5,6 +5,8 @@
 
 /** Rows reserved at once: what a full table and its growth need. */
 export const RESERVED_ROWS = 1 << 22;
+/** Rows a set that is emptied often holds before its owner should empty it. */
+export const SHORT_RING = 1 << 16;
 
 export class DirtyRows {
   #bits: Uint8Array;
@@ -14,9 +16,10 @@ export class DirtyRows {
   /** Times the reserve was too small. */
   growths = 0;
 
-  constructor(rows: number = RESERVED_ROWS) {
-    this.#bits = new Uint8Array(rows >>> 3);
-    this.#ring = new Int32Array(rows);
+  /** `ring`: rows it may hold before the ring doubles. */
+  constructor(ring: number = RESERVED_ROWS) {
+    this.#bits = new Uint8Array(RESERVED_ROWS >>> 3);
+    this.#ring = new Int32Array(ring);
   }
 
   get size(): number {
@@ -29,11 +32,12 @@ export class DirtyRows {
 
   /** True when the row was not in the set. */
   add(row: number): boolean {
-    if (row >>> 3 >= this.#bits.length) this.#grow(row);
+    if (row >>> 3 >= this.#bits.length) this.#growBits(row);
     const bit = 1 << (row & 7);
     const byte = this.#bits[row >>> 3]!;
     if ((byte & bit) !== 0) return false;
     this.#bits[row >>> 3] = byte | bit;
+    if (this.#count === this.#ring.length) this.#growRing();
     let at = this.#head + this.#count;
     if (at >= this.#ring.length) at -= this.#ring.length;
     this.#ring[at] = row;
@@ -56,15 +60,19 @@ export class DirtyRows {
     while (this.take() >= 0);
   }
 
-  #grow(row: number): void {
+  #growBits(row: number): void {
     this.growths++;
-    let rows = 2 * this.#ring.length;
-    while (row >= rows) rows *= 2;
-    const bits = new Uint8Array(rows >>> 3);
+    let size = 2 * this.#bits.length;
+    while (row >>> 3 >= size) size *= 2;
+    const bits = new Uint8Array(size);
     bits.set(this.#bits);
-    const ring = new Int32Array(rows);
-    for (let i = 0; i < this.#count; i++) ring[i] = this.#ring[(this.#head + i) % this.#ring.length]!;
     this.#bits = bits;
+  }
+
+  #growRing(): void {
+    this.growths++;
+    const ring = new Int32Array(2 * this.#ring.length);
+    for (let i = 0; i < this.#count; i++) ring[i] = this.#ring[(this.#head + i) % this.#ring.length]!;
     this.#ring = ring;
     this.#head = 0;
   }

@@ -102,6 +102,8 @@ export class Reactor implements ReactorPort {
   readonly #store = new OriginatedStore();
   readonly #host: PeerHost;
   readonly #valve: Deadline;
+  /** Kept, not used: see `warmUp`. */
+  rehearsal: object | undefined;
   #settings: ReactorSettings = EMPTY;
   #messageId = 0;
   /** Holds that are on every peer, and on those to come. */

@@ -115,7 +115,8 @@ export function serveReactor(options: ServeOptions): Reactor {
     sink,
     ...(options.startPlugin === undefined ? {} : { startPlugin: options.startPlugin }),
   });
-  const warm = boot.warmUpMessages > 0 ? warmUp(boot.warmUpMessages, options.rehearse) : Promise.resolve();
+  const warm = boot.warmUpMessages > 0 ? warmUp(boot.warmUpMessages, options.rehearse) : Promise.resolve(undefined);
+  void warm.then((rehearsal) => (reactor.rehearsal = rehearsal));
   port.on('message', (word) => {
     const ask = word as Ask;
     switch (ask.kind) {
@@ -137,7 +138,7 @@ export function serveReactor(options: ServeOptions): Reactor {
 async function answer(
   reactor: Reactor,
   ask: { readonly id: number; readonly method: Method; readonly args: readonly unknown[] },
-  warm: Promise<void>,
+  warm: Promise<unknown>,
   tell: (word: Tell) => void,
 ): Promise<void> {
   try {
@@ -292,12 +293,13 @@ export async function startInline(options: {
   readonly startPlugin?: ReactorOptions['startPlugin'];
   readonly warmUpMessages: number;
 }): Promise<{ readonly port: ReactorPort; readonly routes: RoutePath }> {
-  if (options.warmUpMessages > 0) await warmUp(options.warmUpMessages);
+  const rehearsal = options.warmUpMessages > 0 ? await warmUp(options.warmUpMessages) : undefined;
   const reactor = new Reactor({
     clock: options.clock,
     random: options.random,
     sink: options.sink,
     ...(options.startPlugin === undefined ? {} : { startPlugin: options.startPlugin }),
   });
+  reactor.rehearsal = rehearsal;
   return { port: reactor, routes: reactor.routes };
 }
