@@ -153,7 +153,8 @@ export class Parser {
     const hint = didYouMean(name, names);
     const top = where.schema.name === '';
     const message = top ? `unknown top-level keyword: ${clamp(name)}` : `unknown field in ${where.schema.name}: ${clamp(name)}`;
-    this.findings.fault(place, join(where.path, name), message, { hint });
+    const expected = hint === undefined && !top ? oneOf(names) : undefined;
+    this.findings.fault(place, join(where.path, name), message, { expected, hint });
   }
 
   #node(where: Where, schema: SchemaNode, head: Head): void {
@@ -399,4 +400,12 @@ export function describe(token: Token): string {
   if (token.kind === 'end') return 'the end of the text';
   if (token.kind === ';' && token.implied) return 'the end of the line';
   return `"${clamp(token.text)}"`;
+}
+
+/** More names than this are no help in one line. */
+const NAMES = 12;
+
+function oneOf(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  return `one of ${names.slice(0, NAMES).join(', ')}${names.length > NAMES ? ', …' : ''}`;
 }

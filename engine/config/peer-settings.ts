@@ -22,8 +22,11 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   const { fields } = peer;
   const path = `bgp/peer/${peer.name}`;
   const before = findings.faults.length;
-  const fault = (leaf: string, message: string): void =>
+  const fault = (leaf: string, message: string): void => {
+    // A value that could not be read is not missing as well.
+    if (findings.faults.some((one) => one.path === `${path}/${leaf}`)) return;
     findings.fault(fields.place(leaf), `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
+  };
   const families = familySettings(fields, fault);
   checkRefresh(fields, fault);
   if (fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');

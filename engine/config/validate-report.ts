@@ -33,10 +33,16 @@ export function unreadableReport(path: string, reason: string): ValidateReport {
   return { stdout: '', stderr: `cannot read ${path}: ${reason}\n`, exitCode: 2 };
 }
 
-/** A fault as one line: `line 3: unknown field in peer: adress (did you mean "address"?)`. */
+/** A fault as one line: `line 3: unknown field in peer: adress (did you mean "address"?) [column 5]`. */
 export function faultText(fault: ConfigFault): string {
-  const place = fault.line > 0 ? `line ${fault.line}: ` : '';
-  return `${place}${fault.message}${fault.hint === undefined ? '' : ` (${fault.hint})`}`;
+  if (fault.line === 0) return messageOf(fault);
+  const { line, column, message, expected } = fault;
+  const more = expected === undefined || message.includes(expected) ? '' : `, expected ${expected}`;
+  return `line ${line}: ${messageOf(fault)} [column ${column}${more}]`;
+}
+
+function messageOf({ message, hint }: ConfigFault): string {
+  return hint === undefined ? message : `${message} (${hint})`;
 }
 
 function warningText(warning: ConfigWarning): string {
@@ -81,7 +87,8 @@ function jsonText(result: LoadResult, path: string): string {
       line: fault.line,
       column: fault.column,
       path: fault.path,
-      message: faultText({ ...fault, line: 0 }),
+      message: messageOf(fault),
+      expected: fault.expected,
     })),
     warnings: result.warnings.map((warning) => ({ line: warning.line, path: warning.path, message: warning.message })),
     config,
