@@ -24,7 +24,9 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
 function inNamespace(): boolean {
   const setUp = [
     'ip link set lo up',
-    ...['192.0.2.1/32', '192.0.2.2/32', '2001:db8::1/128', '2001:db8::2/128'].map((it) => `ip addr add ${it} dev lo`),
+    ...['192.0.2.1/32', '192.0.2.2/32', '192.0.2.3/32', '2001:db8::1/128', '2001:db8::2/128'].map(
+      (it) => `ip addr add ${it} dev lo`,
+    ),
   ];
   const can = spawnSync('unshare', ['-n', 'sh', '-c', setUp.join(' && ')], { stdio: 'ignore' });
   if (can.status !== 0) {

@@ -1,7 +1,8 @@
 // BIRD 2, asked and steered by birdc.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../support/zest-process.ts';
+import { eachLine } from '../table-text.ts';
 import {
   type Afi,
   control,
@@ -18,9 +19,18 @@ import {
   ZEST,
 } from './foreign.ts';
 
-const config = (options: ForeignOptions, folder: string): string => `
+export interface BirdOptions extends ForeignOptions {
+  /** 10.0.0.2 unless given. */
+  readonly routerId?: string;
+  /** Announced beside the one of every foreign daemon. */
+  readonly more?: readonly string[];
+  /** The session waits for `enable zest`. */
+  readonly disabled?: boolean;
+}
+
+const config = (options: BirdOptions, folder: string): string => `
 log "${join(folder, 'log')}" all;
-router id 10.0.0.2;
+router id ${options.routerId ?? '10.0.0.2'};
 protocol device {}
 # The sessions are on 127/8, which is no link for a next hop: multihop, and the next hops resolve statically.
 protocol static via4 { ipv4; route ${ZEST.ipv4}/32 via "lo"; }
@@ -32,21 +42,23 @@ ${(['ipv4', 'ipv6'] as const)
 }; }`,
   )
   .join('\n')}
+protocol static more { ipv4; ${(options.more ?? []).map((prefix) => `route ${prefix} blackhole;`).join(' ')} }
 protocol bgp zest {
+  debug { states, events }; ${options.disabled === true ? 'disabled yes;' : ''}
   local ${FOREIGN[options.over]} port ${options.port} as ${FOREIGN_AS};
   neighbor ${ZEST[options.over]} port ${options.zestPort} as ${LOCAL_AS};
   multihop; strict bind yes; hold time ${options.holdTimeSeconds};
   connect delay time 1; connect retry time 2; error wait time 1, 2;
-  ipv4 { import all; export where proto = "own_ipv4"; next hop address ${FOREIGN.ipv4}; };
+  ipv4 { import all; export where proto = "own_ipv4" || proto = "more"; next hop address ${FOREIGN.ipv4}; };
   ipv6 { import all; export where proto = "own_ipv6"; next hop address ${FOREIGN.ipv6}; };
 }
 `;
 
-class Bird implements Foreign {
+export class Bird implements Foreign {
   readonly name = 'BIRD';
   readonly #process: ForeignProcess;
 
-  constructor(options: ForeignOptions) {
+  constructor(options: BirdOptions) {
     this.#process = new ForeignProcess('bird', (folder) => [
       'bird',
       '-f',
@@ -63,13 +75,13 @@ class Bird implements Foreign {
   async begin(): Promise<this> {
     this.#process.start();
     await eventually(`birdc answers ${this.#process.output}`, async () =>
-      (await this.#birdc('show status')).includes('up') ? true : undefined,
+      (await this.birdc('show status')).includes('up') ? true : undefined,
     );
     return this;
   }
 
   async routes(afi: Afi): Promise<ReadonlyMap<string, ForeignRoute>> {
-    const text = await this.#birdc(`show route all protocol zest table ${afi === 'ipv4' ? 'master4' : 'master6'}`);
+    const text = await this.birdc(`show route all protocol zest table ${afi === 'ipv4' ? 'master4' : 'master6'}`);
     const routes = new Map<string, ForeignRoute>();
     for (const block of text.split(/\n(?=[0-9a-f.:]+\/\d+)/)) {
       const prefix = /^([0-9a-f.:]+\/\d+)/m.exec(block)?.[1];
@@ -88,19 +100,34 @@ class Bird implements Foreign {
   }
 
   async announce(afi: Afi): Promise<void> {
-    await this.#birdc(`enable own_${afi}`);
+    await this.birdc(`enable own_${afi}`);
   }
 
   async withdraw(afi: Afi): Promise<void> {
-    await this.#birdc(`disable own_${afi}`);
+    await this.birdc(`disable own_${afi}`);
   }
 
   async refresh(): Promise<void> {
-    await this.#birdc('reload in zest');
+    await this.birdc('reload in zest');
   }
 
   async established(): Promise<boolean> {
-    return (await this.#birdc('show protocols zest')).includes('Established');
+    return (await this.birdc('show protocols zest')).includes('Established');
+  }
+
+  /** The same for an answer too long to keep. */
+  eachLine(command: string, take: (line: string) => void): Promise<void> {
+    return eachLine('birdc', ['-s', join(this.#process.folder, 'ctl'), command], process.env, take);
+  }
+
+  /** Everything logged so far, the protocol's states and events among it. */
+  log(): string {
+    return readFileSync(join(this.#process.folder, 'log'), 'utf8');
+  }
+
+  /** Cease NOTIFICATIONs received: what BIRD makes of subcode and text. */
+  ceases(): readonly string[] {
+    return [...this.log().matchAll(/<RMT> zest: Received: (.*)/g)].map((m) => m[1] ?? '');
   }
 
   freeze(frozen: boolean): void {
@@ -116,9 +143,13 @@ class Bird implements Foreign {
     return this.#process.stop();
   }
 
-  #birdc(command: string): Promise<string> {
+  birdc(command: string): Promise<string> {
     return control('birdc', '-s', join(this.#process.folder, 'ctl'), command);
   }
 }
 
-export const bird: ForeignKind = { name: 'BIRD', binary: '/usr/sbin/bird', start: (options) => new Bird(options).begin() };
+export const bird = {
+  name: 'BIRD',
+  binary: '/usr/sbin/bird',
+  start: (options: BirdOptions): Promise<Bird> => new Bird(options).begin(),
+} as const satisfies ForeignKind;

@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
 import { eventually, run, type Ran } from '../../support/zest-process.ts';
 
 export const LOCAL_AS = 65_000;
@@ -40,9 +41,13 @@ export interface Foreign {
   routes(afi: Afi): Promise<ReadonlyMap<string, ForeignRoute>>;
   announce(afi: Afi): Promise<void>;
   withdraw(afi: Afi): Promise<void>;
+  /** ROUTE-REFRESHes it got, for a daemon that does not answer them (and says why there). */
+  refreshesHeard?(): Promise<number>;
   /** Asks Zest to send everything again; absent where the daemon has no way to be told to ask. */
   refresh?(): Promise<void>;
   established(): Promise<boolean>;
+  /** Ends the idle time the daemon imposes on itself after an error; absent where the configuration keeps it short. */
+  hurry?(): Promise<void>;
   /** Stops being scheduled, or goes on: for hold times. */
   freeze(frozen: boolean): void;
   /** Ends the process and starts it again with the same config. */
@@ -56,16 +61,26 @@ export interface ForeignKind {
   start(options: ForeignOptions): Promise<Foreign>;
 }
 
-/** The reason to skip, or false; with REQUIRE_PEERS=1 nothing is skipped and a missing daemon fails. */
-export function skipReason(kind: Pick<ForeignKind, 'name' | 'binary'>): false | string {
-  const reason = !existsSync(kind.binary)
-    ? `${kind.name} is not installed (${kind.binary})`
-    : process.env['ZEST_NETNS'] !== '1'
-      ? 'needs a network namespace of its own: run as root through `npm run test:interop`'
-      : '';
-  if (reason === '') return false;
-  if (process.env['REQUIRE_PEERS'] === '1') throw new Error(`REQUIRE_PEERS=1, but ${reason}`);
-  return reason;
+/** Why the test cannot run here; '' when it can. */
+function obstacle(kinds: readonly Pick<ForeignKind, 'name' | 'binary'>[]): string {
+  const missing = kinds.find((kind) => !existsSync(kind.binary));
+  if (missing !== undefined) return `${missing.name} is not installed (${missing.binary})`;
+  if (process.env['ZEST_NETNS'] !== '1') return 'needs a network namespace of its own: run as root by `npm run test:interop`';
+  return '';
+}
+
+/** A test that needs foreign daemons: skipped with the reason where it cannot run, failed with it when REQUIRE_PEERS=1. */
+export function peerTest(
+  name: string,
+  kinds: readonly Pick<ForeignKind, 'name' | 'binary'>[],
+  run: (t: TestContext) => Promise<void>,
+): void {
+  const reason = obstacle(kinds);
+  const required = process.env['REQUIRE_PEERS'] === '1';
+  test(name, { skip: reason !== '' && !required ? reason : false, timeout: 240_000 }, async (t) => {
+    if (reason !== '') throw new Error(`REQUIRE_PEERS=1, but ${reason}`);
+    await run(t);
+  });
 }
 
 /** A child in the foreground with its folder; output kept for the report of a failure. */
@@ -73,16 +88,23 @@ export class ForeignProcess {
   readonly folder: string;
   output = '';
   readonly #command: () => readonly [string, ...string[]];
+  readonly #environment: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
 
-  constructor(name: string, command: (folder: string) => readonly [string, ...string[]]) {
+  constructor(name: string, command: (folder: string) => readonly [string, ...string[]], more: NodeJS.ProcessEnv = {}) {
+    this.#environment = { ...process.env, ...more };
     this.folder = mkdtempSync(join(tmpdir(), `zest-${name}-`));
     this.#command = () => command(this.folder);
   }
 
   start(): void {
     const [command, ...args] = this.#command();
-    const child = spawn(command, args, { cwd: this.folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(command, args, {
+      cwd: this.folder,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => (this.output = (this.output + text).slice(-50_000)));
     }
@@ -113,6 +135,9 @@ export class ForeignProcess {
         5000,
       );
     }
+    // A child of its own may outlive it with our pipes in hand.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
     this.#child = undefined;
   }
 

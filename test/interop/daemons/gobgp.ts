@@ -55,7 +55,7 @@ interface GobgpAttribute {
   readonly value?: readonly { readonly ASN: number; readonly LocalData1: number; readonly LocalData2: number }[];
 }
 
-class Gobgp implements Foreign {
+export class Gobgp implements Foreign {
   readonly name = 'GoBGP';
   readonly #process: ForeignProcess;
   readonly #options: ForeignOptions;
@@ -119,6 +119,15 @@ class Gobgp implements Foreign {
     return peer?.state?.session_state === 6;
   }
 
+  /** NOTIFICATIONs received: `code/subcode text`. */
+  ceases(): readonly string[] {
+    return this.#process.output
+      .split('\n')
+      .filter((line) => line.includes('"msg":"received notification"'))
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      .map((entry) => `${String(entry['Code'])}/${String(entry['Subcode'])} ${String(entry['Communicated-Reason'])}`);
+  }
+
   freeze(frozen: boolean): void {
     this.#process.freeze(frozen);
   }
@@ -137,8 +146,8 @@ class Gobgp implements Foreign {
   }
 }
 
-export const gobgp: ForeignKind = {
+export const gobgp = {
   name: 'GoBGP',
   binary: '/usr/bin/gobgpd',
-  start: async (options) => new Gobgp(options, await freePort()).begin(),
-};
+  start: async (options: ForeignOptions): Promise<Gobgp> => new Gobgp(options, await freePort()).begin(),
+} as const satisfies ForeignKind;

@@ -110,12 +110,23 @@ class Openbgpd implements Foreign {
     await this.#bgpctl('network', 'delete', FOREIGN_ROUTES[afi]);
   }
 
+  /** OpenBGPD 7.7 answers nobody, BIRD neither: it logs "route refresh: AID IPv4 unicast not negotiated" though it is. */
+  async refreshesHeard(): Promise<number> {
+    const text = await this.#bgpctl('show', 'neighbor', ZEST[this.#options.over]);
+    return Number(/Route Refresh\s+\d+\s+(\d+)/.exec(text)?.[1] ?? 0);
+  }
+
   async refresh(): Promise<void> {
     await this.#bgpctl('neighbor', ZEST[this.#options.over], 'refresh');
   }
 
   async established(): Promise<boolean> {
     return /BGP state = Established/.test(await this.#bgpctl('show', 'neighbor', ZEST[this.#options.over]));
+  }
+
+  /** It idles 30 s and more after repeated errors, and the configuration cannot say otherwise. */
+  async hurry(): Promise<void> {
+    await this.#bgpctl('neighbor', ZEST[this.#options.over], 'up');
   }
 
   freeze(frozen: boolean): void {

@@ -1,0 +1,4 @@
+import { frr } from './daemons/frr.ts';
+import { neighbourTests } from './neighbour.ts';
+
+neighbourTests(frr);

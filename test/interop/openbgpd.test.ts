@@ -1,0 +1,4 @@
+import { openbgpd } from './daemons/openbgpd.ts';
+import { neighbourTests } from './neighbour.ts';
+
+neighbourTests(openbgpd);
