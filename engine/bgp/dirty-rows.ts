@@ -1,12 +1,12 @@
 /**
  * A set of row numbers that gives them back in the order they came: one bit a row says whether it is in, a ring holds the order.
- * Columns are reserved, not grown (untouched memory costs nothing); past the reserve they double.
+ * The bits are reserved for a full table (untouched memory costs nothing) and double past that; so does the ring when it is full.
  */
 
 /** Rows reserved at once: what a full table and its growth need. */
 export const RESERVED_ROWS = 1 << 22;
-/** Rows a set that is emptied often holds before its owner should empty it. */
-export const SHORT_RING = 1 << 16;
+/** Rows a set holds before its ring doubles: few sets ever hold more, and those that do belong to a receiver that is slow anyway. */
+export const RING_ROWS = 1 << 16;
 
 export class DirtyRows {
   #bits: Uint8Array;
@@ -17,7 +17,7 @@ export class DirtyRows {
   growths = 0;
 
   /** `ring`: rows it may hold before the ring doubles. */
-  constructor(ring: number = RESERVED_ROWS) {
+  constructor(ring: number = RING_ROWS) {
     this.#bits = new Uint8Array(RESERVED_ROWS >>> 3);
     this.#ring = new Int32Array(ring);
   }

@@ -8,7 +8,7 @@
  * ahead of its walk. A group's set is emptied before any member of it walks or catches up.
  */
 import type { BestRoutes, Exporter } from '../../sdk/plugin/route-path.ts';
-import { DirtyRows, RESERVED_ROWS, SHORT_RING } from './dirty-rows.ts';
+import { DirtyRows, RESERVED_ROWS, RING_ROWS } from './dirty-rows.ts';
 import type { Group } from './groups.ts';
 import type { Peer } from './peer.ts';
 import { LOCAL, RoutePacker } from './route-packer.ts';
@@ -58,7 +58,7 @@ const NO_BITS = new Uint8Array(0);
 class ExportGroup {
   readonly group: Group;
   readonly members = new Map<Peer, Member>();
-  readonly dirty = new DirtyRows(SHORT_RING);
+  readonly dirty = new DirtyRows();
   /** By row: the source announced last as peer index + 1, LOCAL for ours, 0 for nothing. */
   announced = new Uint16Array(RESERVED_ROWS);
   readonly packer: RoutePacker;
@@ -133,7 +133,7 @@ class ExportGroup {
 
   changed(rows: Int32Array, count: number): void {
     for (let i = 0; i < count; i++) {
-      if (this.dirty.size === SHORT_RING) this.pack();
+      if (this.dirty.size === RING_ROWS) this.pack();
       this.dirty.add(rows[i]!);
     }
   }
