@@ -3,16 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { extension, type ParentNode, type SchemaNode } from '../../yang/compile/schema.ts';
-import {
-  configSchema,
-  Findings,
-  loadConfig,
-  makeValidators,
-  parseConfig,
-  printConfig,
-  shapeOf,
-  type SyntaxTree,
-} from '../../engine/config/index.ts';
+import { Findings } from '../../engine/config/fault.ts';
+import { configSchema, loadConfig } from '../../engine/config/load.ts';
+import { parseConfig } from '../../engine/config/parser.ts';
+import { printConfig } from '../../engine/config/print.ts';
+import { shapeOf, type SyntaxTree } from '../../engine/config/syntax-tree.ts';
+import { makeValidators } from '../../engine/config/validators.ts';
 
 const { root } = configSchema();
 const validators = makeValidators();

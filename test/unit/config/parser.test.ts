@@ -1,16 +1,12 @@
 // Statement forms by schema node: two texts that mean the same read as the same tree; places of faults; hostile texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type ConfigFault,
-  configSchema,
-  Findings,
-  loadConfig,
-  makeValidators,
-  parseConfig,
-  printConfig,
-  shapeOf,
-} from '../../../engine/config/index.ts';
+import { type ConfigFault, Findings } from '../../../engine/config/fault.ts';
+import { configSchema, loadConfig } from '../../../engine/config/load.ts';
+import { parseConfig } from '../../../engine/config/parser.ts';
+import { printConfig } from '../../../engine/config/print.ts';
+import { shapeOf } from '../../../engine/config/syntax-tree.ts';
+import { makeValidators } from '../../../engine/config/validators.ts';
 
 const { root } = configSchema();
 

@@ -1,7 +1,12 @@
 // Printing keeps what was written: comments, empty lines, inactive marks, order; secrets can be masked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configSchema, Findings, makeValidators, parseConfig, printConfig, shapeOf } from '../../../engine/config/index.ts';
+import { Findings } from '../../../engine/config/fault.ts';
+import { configSchema } from '../../../engine/config/load.ts';
+import { parseConfig } from '../../../engine/config/parser.ts';
+import { printConfig } from '../../../engine/config/print.ts';
+import { shapeOf } from '../../../engine/config/syntax-tree.ts';
+import { makeValidators } from '../../../engine/config/validators.ts';
 
 const read = (text: string): ReturnType<typeof parseConfig> =>
   parseConfig(text, 't', configSchema().root, makeValidators(), new Findings());

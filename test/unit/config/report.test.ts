@@ -1,7 +1,7 @@
 // The report of `config validate`, byte for byte.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unreadableReport, validateReport } from '../../../engine/config/index.ts';
+import { unreadableReport, validateReport } from '../../../engine/config/validate-report.ts';
 
 const GOOD = `plugin { external inject { run "true"; } }
 bgp {

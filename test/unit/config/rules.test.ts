@@ -1,7 +1,7 @@
 // The rules of validation, a row each: what is wrong, the fragment an operator (or a test of theirs) looks for, the exit code.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { validateReport } from '../../../engine/config/index.ts';
+import { validateReport } from '../../../engine/config/validate-report.ts';
 
 const SECRET = 'x'.repeat(32);
 

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CodecRegistry } from '../../../engine/codec/registry.ts';
 import { RouteCommands } from '../../../engine/codec/route-command.ts';
-import { diffConfigs, loadConfig, type LoadOptions, type RunningConfig } from '../../../engine/config/index.ts';
+import { diffConfigs } from '../../../engine/config/diff.ts';
+import { loadConfig, type LoadOptions } from '../../../engine/config/load.ts';
+import type { RunningConfig } from '../../../engine/config/running.ts';
 
 function load(text: string, options: Partial<LoadOptions> = {}): RunningConfig {
   const result = loadConfig(text, { path: 't.conf', ...options });
