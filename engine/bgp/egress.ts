@@ -157,6 +157,7 @@ export class Egress implements ExportHost, OriginateHost {
   #enter(peer: Peer): void {
     const address = peer.session?.localAddress ?? '';
     this.groups.join(peer, exportSide(peer.settings, peer.send, address, this.#host.transparent(peer)));
+    this.#originator.changed();
   }
 
   /** The first UPDATE may leave: the tables are walked for the peer. */
@@ -177,10 +178,10 @@ export class Egress implements ExportHost, OriginateHost {
     const group = this.groups.leave(peer);
     if (group === undefined) return;
     for (const table of this.#tables) table.leave(peer, group);
+    this.#originator.changed(group.members.size === 0 ? group : undefined);
     if (group.members.size > 0) return;
     this.#streams.delete(group);
     this.#couriers.delete(group);
-    this.#originator.forget(group);
   }
 
   /** One for each family whose routes are all on their way: plugins are done, tables walked. */
@@ -232,6 +233,11 @@ export class Egress implements ExportHost, OriginateHost {
     if (ready.length === 0) return;
     this.#walkers = this.#walkers.filter((walker) => !ready.includes(walker));
     for (const walker of ready) walker.done();
+  }
+
+  /** Peers came, went or changed what they want. */
+  peersChanged(): void {
+    this.#originator.changed();
   }
 
   idle(routes: BestRoutes, row: number): boolean {

@@ -1,15 +1,16 @@
 /**
  * Routes that start here: `update-route`, `update { }` blocks, and their second sending. Attributes that are missing are filled
  * in (ORIGIN igp; AS_PATH, ours towards external peers; LOCAL_PREF 100 towards internal ones), the block is written once for
- * each update group, and routes that follow each other with equal attributes share messages.
+ * each update group, and routes that follow each other with equal attributes share messages. Commands come one route at a time
+ * and hundreds of thousands of them, so what two in a row have in common is worked out once.
  */
-import { AS_PATH, ORIGIN, TRANSITIVE } from '../../sdk/wire/attribute/code.ts';
-import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
+import { AS_PATH, EXTENDED_LENGTH, ORIGIN, TRANSITIVE } from '../../sdk/wire/attribute/code.ts';
 import { equalBytes, viewOf } from '../../sdk/wire/bytes.ts';
+import type { ExportRule } from '../../sdk/wire/export.ts';
 import { AttributeRewriter, STRIP } from '../../sdk/wire/export.ts';
-import { AFI_IPV6, IPV4_UNICAST, familyName } from '../../sdk/wire/family.ts';
+import { AFI_IPV6, IPV4_UNICAST, SAFI_FLOW, SAFI_FLOW_VPN, familyName, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { writeU32 } from '../../sdk/wire/nlri/prefix.ts';
-import { countNlri, nlriLength } from '../../sdk/wire/nlri/syntax.ts';
+import { nlriLength } from '../../sdk/wire/nlri/syntax.ts';
 import { FULL, TOO_LARGE, endOfRib } from '../../sdk/wire/writer.ts';
 import type { Courier } from './courier.ts';
 import { originRule, selfNextHop, shaped, takesIpv6NextHop, u32 } from './export-rule.ts';
@@ -51,6 +52,10 @@ class Built {
   /** MP_REACH_NLRI's next hop; empty: in the block. */
   nextHop: Uint8Array = NONE;
   fault = '';
+  /** The rule, and what it was made for. */
+  rule: ExportRule | undefined;
+  ruleHop = 0;
+  ruleHasPath = false;
 
   constructor(group: Group, family: number) {
     this.group = group;
@@ -58,20 +63,36 @@ class Built {
   }
 }
 
+/** Peers of one group that get the same messages. */
 interface Class {
   readonly group: Group;
-  readonly peers: readonly Peer[];
+  readonly peers: Peer[];
+  /** Routes may share messages (`group-updates`). */
+  readonly grouped: boolean;
+}
+
+/** Who gets a family of routes: established peers that speak it, by class, and peers that are down and will see. */
+class Audience {
+  indices: readonly number[] = [];
+  family = 0;
+  version = 0;
+  readonly peers: Peer[] = [];
+  readonly classes: Class[] = [];
 }
 
 export class Originator {
   readonly #host: OriginateHost;
   readonly #rewriter = new AttributeRewriter();
-  readonly #cursor = new AttributeCursor();
   readonly #entry = new Uint8Array(4096);
+  readonly #audience = new Audience();
+  /** Raised when groups change. */
+  #groups = 1;
   /** The attributes at hand: as given, and with ORIGIN. */
   #given: Uint8Array = NONE;
   #block: Uint8Array = Uint8Array.of(TRANSITIVE, ORIGIN, 1, 0);
-  #blockView = viewOf(this.#block);
+  /** The same in memory of our own: a view over a small array of somebody else's costs microseconds. */
+  readonly #scratch = new Uint8Array(65_536);
+  readonly #scratchView = viewOf(this.#scratch);
   #hasPath = false;
   #nextHop: Uint8Array = NONE;
   #version = 1;
@@ -101,80 +122,90 @@ export class Originator {
     const group = peer === undefined ? undefined : this.#host.groupOf(peer);
     if (peer === undefined || group?.side.context.hasFamily(family) !== true) return false;
     if (announce) this.#take(attributes, nextHop);
-    return this.#write({ group, peers: [peer] }, family, announce, nlri, at, length, pathId, peer.settings.groupUpdates) === '';
+    const one = { group, peers: [peer], grouped: peer.settings.groupUpdates };
+    return this.#write(one, family, announce, nlri, at, length, pathId) === '';
   }
 
-  /** The group is no more. */
-  forget(group: Group): void {
-    this.#built = this.#built.filter((built) => built.group !== group);
+  /** A peer joined or left a group, or changed its settings; `gone`: a group that is no more. */
+  changed(gone?: Group): void {
+    this.#groups++;
+    if (gone !== undefined) this.#built = this.#built.filter((built) => built.group !== gone);
   }
 
   #one(one: Origination): OriginationResult {
-    let announced = 0;
-    let withdrawn = 0;
-    let routesSent = 0;
-    const affected = new Set<number>();
-    const warnings: string[] = [];
+    const result = { announced: 0, withdrawn: 0, peersAffected: 0, routesSent: 0, warnings: [] as string[] };
+    const affected = one.sections.length > 1 ? new Set<number>() : undefined;
     this.#take(one.attributes, one.nextHop);
     for (const section of one.sections) {
       const { family } = section;
-      const peers = this.#takers(one.peers, family);
-      if (peers.length === 0) {
-        warnings.push(`${familyName(family)}: no peer has negotiated this family`);
+      const audience = this.#reach(one.peers, family);
+      if (audience.peers.length === 0) {
+        result.warnings.push(`${familyName(family)}: no peer has negotiated this family`);
         continue;
       }
-      const classes = this.#classes(peers);
-      if (section.eor)
-        for (const { peers: members } of classes) for (const peer of members) this.#host.put(peer, endOfRib(family));
-      for (const [nlri, announce] of [
-        [section.withdraw, false],
-        [section.announce, true],
-      ] as const) {
-        if (nlri.length === 0) continue;
-        const count = countEntries(nlri, family, !announce);
-        let accepted = peers.length;
-        for (const one of classes) {
-          const grouped = one.peers[0]?.settings.groupUpdates !== false;
-          const fault = this.#write(one, family, announce, nlri, 0, nlri.length, section.pathId, grouped);
-          if (fault === '') continue;
-          accepted -= one.peers.length;
-          if (!warnings.includes(fault)) warnings.push(fault);
-        }
-        if (accepted === 0) continue;
-        if (announce) announced += count;
-        else withdrawn += count;
-        routesSent += count * accepted;
-        for (const peer of peers) affected.add(peer.index);
-        this.#tell(one.owner, peers, family, announce, nlri, section.pathId);
-      }
+      const withdrawn = this.#section(one.owner, audience, family, false, section.withdraw, section.pathId, result);
+      const announced = this.#section(one.owner, audience, family, true, section.announce, section.pathId, result);
+      if (section.eor) for (const { peers } of audience.classes) for (const peer of peers) this.#host.put(peer, endOfRib(family));
+      if (!withdrawn && !announced) continue;
+      if (affected === undefined) result.peersAffected = audience.peers.length;
+      else for (const peer of audience.peers) affected.add(peer.index);
     }
-    return { announced, withdrawn, peersAffected: affected.size, routesSent, warnings };
+    if (affected !== undefined) result.peersAffected = affected.size;
+    return result;
   }
 
-  /** Peers that have the family, or will see when they come up whether they have. */
-  #takers(indices: readonly number[], family: number): readonly Peer[] {
-    const peers: Peer[] = [];
+  /** One kind of a section; true when somebody gets it, now or when its session comes up. */
+  #section(
+    owner: string,
+    audience: Audience,
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    pathId: number,
+    result: { announced: number; withdrawn: number; routesSent: number; warnings: string[] },
+  ): boolean {
+    if (nlri.length === 0) return false;
+    let accepted = audience.peers.length;
+    for (const one of audience.classes) {
+      const fault = this.#write(one, family, announce, nlri, 0, nlri.length, pathId);
+      if (fault === '') continue;
+      accepted -= one.peers.length;
+      if (!result.warnings.includes(fault)) result.warnings.push(fault);
+    }
+    if (accepted === 0) return false;
+    const count = this.#tell(owner, audience.peers, family, announce, nlri, pathId);
+    if (announce) result.announced += count;
+    else result.withdrawn += count;
+    result.routesSent += count * accepted;
+    return true;
+  }
+
+  /** The audience of a family, the same one as before when the command names the same peers. */
+  #reach(indices: readonly number[], family: number): Audience {
+    const audience = this.#audience;
+    if (audience.version === this.#groups && audience.family === family && equal(indices, audience.indices)) return audience;
+    audience.version = this.#groups;
+    audience.family = family;
+    audience.indices = indices;
+    audience.peers.length = 0;
+    // Couriers may still hold the old classes' lists: new ones are made.
+    audience.classes.length = 0;
     for (const index of indices) {
       const peer = this.#host.peer(index);
       if (peer === undefined) continue;
       const group = this.#host.groupOf(peer);
-      if (group === undefined || group.side.context.hasFamily(family)) peers.push(peer);
-    }
-    return peers;
-  }
-
-  #classes(peers: readonly Peer[]): readonly Class[] {
-    const classes: { readonly group: Group; readonly peers: Peer[] }[] = [];
-    for (const peer of peers) {
-      const group = this.#host.groupOf(peer);
-      if (group === undefined) continue;
-      const known = classes.find(
-        (one) => one.group === group && one.peers[0]?.settings.groupUpdates === peer.settings.groupUpdates,
-      );
-      if (known === undefined) classes.push({ group, peers: [peer] });
+      if (group === undefined) {
+        audience.peers.push(peer);
+        continue;
+      }
+      if (!group.side.context.hasFamily(family)) continue;
+      audience.peers.push(peer);
+      const grouped = peer.settings.groupUpdates;
+      const known = audience.classes.find((one) => one.group === group && one.grouped === grouped);
+      if (known === undefined) audience.classes.push({ group, peers: [peer], grouped });
       else known.peers.push(peer);
     }
-    return classes;
+    return audience;
   }
 
   /** Makes these attributes the ones at hand; what was built of the same stays good. */
@@ -185,35 +216,29 @@ export class Originator {
     this.#version++;
     let hasOrigin = false;
     this.#hasPath = false;
-    const cursor = this.#cursor.over(viewOf(attributes), 0, attributes.length);
-    while (cursor.next()) {
-      if (cursor.code === ORIGIN) hasOrigin = true;
-      else if (cursor.code === AS_PATH) this.#hasPath = true;
+    for (let at = 0; at + 3 <= attributes.length; ) {
+      const code = attributes[at + 1]!;
+      if (code === ORIGIN) hasOrigin = true;
+      else if (code === AS_PATH) this.#hasPath = true;
+      const extended = (attributes[at]! & EXTENDED_LENGTH) !== 0;
+      at += extended ? 4 + ((attributes[at + 2]! << 8) | attributes[at + 3]!) : 3 + attributes[at + 2]!;
     }
-    if (hasOrigin) this.#block = attributes;
-    else {
-      this.#block = new Uint8Array(4 + attributes.length);
-      this.#block.set([TRANSITIVE, ORIGIN, 1, 0]);
-      this.#block.set(attributes, 4);
+    if (hasOrigin) {
+      this.#block = attributes;
+      return;
     }
-    this.#blockView = viewOf(this.#block);
+    this.#block = new Uint8Array(4 + attributes.length);
+    this.#block.set([TRANSITIVE, ORIGIN, 1, 0]);
+    this.#block.set(attributes, 4);
   }
 
   /** Writes NLRI to the class's courier; returns what stands against it, '' for nothing. */
-  #write(
-    { group, peers }: Class,
-    family: number,
-    announce: boolean,
-    nlri: Uint8Array,
-    at: number,
-    length: number,
-    pathId: number,
-    grouped: boolean,
-  ): string {
+  #write(one: Class, family: number, announce: boolean, nlri: Uint8Array, at: number, length: number, pathId: number): string {
+    const { group } = one;
     const courier = this.#host.courier(group);
     const context = group.side.context;
     const addPath = context.addPath(family);
-    courier.address(peers);
+    courier.address(one.peers);
     if (announce) {
       const built = this.#build(group, family, courier);
       if (built.fault !== '') return built.fault;
@@ -226,7 +251,7 @@ export class Originator {
       courier.writer.beginWithdraw(family, addPath, context.maxMessage);
       courier.run = undefined;
     }
-    return this.#addEntries(courier, family, announce, nlri, at, length, addPath, pathId, grouped);
+    return this.#addEntries(courier, family, announce, nlri, at, length, addPath, pathId, one.grouped);
   }
 
   #addEntries(
@@ -240,14 +265,12 @@ export class Originator {
     pathId: number,
     grouped: boolean,
   ): string {
-    const view = viewOf(nlri);
     const end = from + length;
     for (let at = from; at < end; ) {
-      const known = nlriLength(view, at, end - at, family, !announce);
-      const size = known < 0 ? end - at : known;
+      const size = entrySize(nlri, at, end, family, !announce);
       if (size + 4 > this.#entry.length) return `${familyName(family)}: an entry is too long`;
       const head = addPath ? writeU32(this.#entry, 0, pathId) : 0;
-      this.#entry.set(nlri.subarray(at, at + size), head);
+      for (let i = 0; i < size; i++) this.#entry[head + i] = nlri[at + i]!;
       let added = courier.writer.addNlri(this.#entry, 0, head + size);
       if (added === FULL) {
         courier.turn();
@@ -283,36 +306,56 @@ export class Originator {
       built.fault = `${familyName(family)}: an IPv4 next hop cannot be sent`;
     }
     if (built.fault !== '') return built;
-    const rule = originRule(side, this.#hasPath, inBlock ? u32(hop) : STRIP);
+    if (this.#block.length > this.#scratch.length) {
+      built.fault = 'the attributes do not fit a message';
+      return built;
+    }
+    this.#scratch.set(this.#block);
+    const ruleHop = inBlock ? u32(hop) : STRIP;
+    if (built.rule === undefined || built.ruleHop !== ruleHop || built.ruleHasPath !== this.#hasPath) {
+      built.rule = originRule(side, this.#hasPath, ruleHop);
+      built.ruleHop = ruleHop;
+      built.ruleHasPath = this.#hasPath;
+    }
     if (side.context.maxMessage > built.block.length) built.block = new Uint8Array(65_536);
-    built.length = this.#rewriter.rewrite(this.#block, this.#blockView, 0, this.#block.length, rule, built.block, 0);
+    built.length = this.#rewriter.rewrite(this.#scratch, this.#scratchView, 0, this.#block.length, built.rule, built.block, 0);
     if (built.length < 0) built.fault = 'the attributes do not fit a message';
     return built;
   }
 
-  #tell(owner: string, peers: readonly Peer[], family: number, announce: boolean, nlri: Uint8Array, pathId: number): void {
-    const view = viewOf(nlri);
-    for (let at = 0; at < nlri.length; ) {
-      const known = nlriLength(view, at, nlri.length - at, family, !announce);
-      const size = known < 0 ? nlri.length - at : known;
+  /** Tells whoever keeps Adj-RIB-Out, entry by entry; returns how many entries there are. */
+  #tell(owner: string, peers: readonly Peer[], family: number, announce: boolean, nlri: Uint8Array, pathId: number): number {
+    let count = 0;
+    for (let at = 0; at < nlri.length; count++) {
+      const size = entrySize(nlri, at, nlri.length, family, !announce);
       for (const peer of peers) {
         this.#host.originated(owner, peer.index, family, announce, nlri, at, size, pathId, this.#block, this.#nextHop);
       }
       at += size;
     }
+    return count;
   }
+}
+
+/** Bytes of the entry at `at`; of a family whose syntax nobody here knows, all there is. */
+function entrySize(nlri: Uint8Array, at: number, end: number, family: number, withdrawn: boolean): number {
+  if (isPrefixFamily(family)) return Math.min(end - at, 1 + ((nlri[at]! + 7) >>> 3));
+  const known = nlriLength(viewOf(nlri), at, end - at, family, withdrawn);
+  return known < 0 ? end - at : known;
 }
 
 function isFlow(family: number): boolean {
   const safi = family & 0xff;
-  return safi === 133 || safi === 134;
-}
-
-/** Entries of a family whose syntax nobody here knows count as one. */
-function countEntries(nlri: Uint8Array, family: number, withdrawn: boolean): number {
-  return Math.max(1, countNlri(viewOf(nlri), 0, nlri.length, family, false, withdrawn));
+  return safi === SAFI_FLOW || safi === SAFI_FLOW_VPN;
 }
 
 function same(a: Uint8Array, b: Uint8Array): boolean {
   return a === b || (a.length === b.length && equalBytes(a, 0, b, 0, a.length));
+}
+
+function equal(a: readonly number[], b: readonly number[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }

@@ -2,7 +2,6 @@
  * Originated routes when no plugin keeps an Adj-RIB-Out: enough to send them again when a session comes up and to take them back
  * when their owner goes. Bounded; what does not fit is sent once and forgotten, and counted.
  */
-import { toHex } from '../../sdk/wire/bytes.ts';
 
 /** Routes, over all peers. */
 const LIMIT = 100_000;
@@ -26,7 +25,7 @@ export class OriginatedStore {
   }
 
   note(route: StoredRoute, announce: boolean): void {
-    const key = `${route.peer} ${route.family} ${route.pathId} ${toHex(route.nlri)}`;
+    const key = `${route.peer} ${route.family} ${route.pathId} ${String.fromCharCode(...route.nlri)}`;
     if (!announce) this.#routes.delete(key);
     else if (this.#routes.size < LIMIT || this.#routes.has(key)) this.#routes.set(key, route);
     else this.forgotten++;

@@ -224,6 +224,7 @@ export class Reactor implements ReactorPort {
       else report.unchanged.push(wish.name);
     }
     this.#receiver.known = new KnownBlocks();
+    this.#egress.peersChanged();
     this.#announcePeers();
     const faults = this.#started ? await this.#listeners.set(this.#wantedListeners()) : [];
     return { ...report, faults };
