@@ -382,7 +382,8 @@ export class Peer implements ConnectionOwner {
       return;
     }
     if (!again) return;
-    this.lastDownReason = reason;
+    // A vain attempt says less than why the last session went, unless the peer itself was at fault.
+    if (damp || this.flaps === 0) this.lastDownReason = reason;
     const stood = this.#upSince === 0 ? 0 : this.#host.deadlines.clock.now() - this.#upSince;
     this.#upSince = 0;
     const idle = damp ? this.#backoff.afterError(stood) : 0;

@@ -94,6 +94,29 @@ test('teardown sends the Cease with its text (RFC 9003), the peer may come back 
   assert.equal(await lab.reactor.teardown(7, 2, ''), 'no such peer');
 });
 
+test('why a session went stays said while attempts to connect fail, until the peer itself errs', async () => {
+  await using lab = await Lab.of([peerSettings(2)]);
+  const why = async (): Promise<string | undefined> => (await lab.reactor.snapshot())[0]?.lastDownReason;
+  const attempt = async (last: Uint8Array | undefined): Promise<void> => {
+    const peer = await lab.connect(2);
+    await peer.hears(OPEN);
+    if (last === undefined) peer.destroy();
+    else peer.send(last);
+    await peer.ends();
+    await until(async () => (await lab.state(2)) === 'active', 'down');
+  };
+  await attempt(undefined);
+  assert.equal(await why(), 'tcp-failure');
+  const peer = await lab.session(2);
+  await lab.reactor.teardown(0, 2, 'maintenance');
+  await peer.ends();
+  await until(async () => (await lab.state(2)) === 'active', 'down');
+  await attempt(undefined);
+  assert.equal(await why(), 'maintenance');
+  await attempt(keepalive());
+  assert.equal(await why(), 'unexpected-keepalive');
+});
+
 test('stop says Cease 6/2 to every peer and leaves no socket and no timer', async () => {
   const clock = new ManualClock();
   const lab = await Lab.of([peerSettings(2), peerSettings(3)], {}, clock);
