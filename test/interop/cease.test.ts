@@ -64,5 +64,6 @@ for (const { kind, shutdown } of [
     assert.equal(heard, shutdown('maintenance: Größe 5'));
     await foreign.announce('ipv4');
     await eventually('the route is there again', async () => (await received(zest)).get(FOREIGN_ROUTES.ipv4), 40_000);
+    assert.equal((await peer(zest))['last-down-reason'], 'maintenance: Größe 5');
   });
 }
