@@ -74,13 +74,6 @@ export function exportSide(settings: PeerSettings, context: WireContext, localAd
   return { key, context, ...facts };
 }
 
-/** How the source of a route bears on what leaves: the width of its AS numbers, and whether we reflect it (RFC 4456 §8). */
-export interface SourceSide {
-  readonly asn4: boolean;
-  /** 0 = not reflected */
-  readonly originatorId: number;
-}
-
 /** Rules of one group, made when first needed: one for each kind of source and of next hop. */
 export class RuleBook {
   readonly #side: ExportSide;

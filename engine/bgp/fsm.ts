@@ -55,8 +55,6 @@ export type Event =
   /** Event 23 */
   | { readonly kind: 'collision'; readonly notice: Notice };
 
-export type EventKind = Event['kind'];
-
 export type TimerName = 'connect-retry' | 'open-wait' | 'hold' | 'keepalive';
 
 export type Effect =

@@ -1,4 +1,5 @@
 /** The configured peers by index, name and address. An index is not given to another peer until rows that name it are long gone. */
+import { addressBytes, formatAddress } from '../../sdk/wire/address.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
 import type { Peer } from './peer.ts';
 
@@ -48,7 +49,7 @@ export class PeerTable implements PeerDirectory {
   }
 
   at(address: string): Peer | undefined {
-    return this.#byAddress.get(address);
+    return this.#byAddress.get(canonical(address));
   }
 
   all(): Iterable<Peer> {
@@ -72,19 +73,26 @@ export class PeerTable implements PeerDirectory {
   add(peer: Peer): void {
     this.#byIndex[peer.index] = peer;
     this.#byName.set(peer.settings.name, peer);
-    this.#byAddress.set(peer.settings.remoteAddress, peer);
+    this.#byAddress.set(canonical(peer.settings.remoteAddress), peer);
   }
 
   remove(peer: Peer, now: number): void {
     this.#byIndex[peer.index] = undefined;
     this.#byName.delete(peer.settings.name);
-    if (this.#byAddress.get(peer.settings.remoteAddress) === peer) this.#byAddress.delete(peer.settings.remoteAddress);
+    const address = canonical(peer.settings.remoteAddress);
+    if (this.#byAddress.get(address) === peer) this.#byAddress.delete(address);
     this.#retired.push({ index: peer.index, at: now });
   }
 
   /** The peer's address is another now. */
   moved(peer: Peer, from: string): void {
-    if (this.#byAddress.get(from) === peer) this.#byAddress.delete(from);
-    this.#byAddress.set(peer.settings.remoteAddress, peer);
+    if (this.#byAddress.get(canonical(from)) === peer) this.#byAddress.delete(canonical(from));
+    this.#byAddress.set(canonical(peer.settings.remoteAddress), peer);
   }
+}
+
+/** An IPv6 address has many spellings: sockets use one, configurations any. */
+function canonical(address: string): string {
+  const bytes = addressBytes(address);
+  return bytes === undefined ? address : (formatAddress(bytes, 0, bytes.length) ?? address);
 }

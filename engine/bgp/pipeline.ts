@@ -15,9 +15,6 @@ export type Verdict =
   | { readonly kind: 'replace'; readonly message: Uint8Array }
   | { readonly kind: 'teardown'; readonly notice: Notice; readonly reason: string };
 
-export const ACCEPT: Verdict = { kind: 'accept' };
-export const REJECT: Verdict = { kind: 'reject' };
-
 /** The message under judgement: `length` bytes at `at`, valid until the step returns (a promise's step must copy). */
 export interface Passage {
   readonly peer: number;

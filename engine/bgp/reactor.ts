@@ -557,8 +557,9 @@ export class Reactor implements ReactorPort {
       return;
     }
     const { family, subtype } = read.value;
-    // RFC 7313 §5: other subtypes, and families nobody negotiated, are ignored.
-    if (subtype > 2 || peer.agreement?.negotiated.families.includes(family) !== true) return;
+    // RFC 7313 §5, RFC 2918 §4: other subtypes, and what was not negotiated, are ignored.
+    const negotiated = peer.agreement?.negotiated;
+    if (subtype > 2 || negotiated?.routeRefresh !== true || !negotiated.families.includes(family)) return;
     this.#hub.refreshed(peer, family, subtype);
   }
 

@@ -354,6 +354,31 @@ test('graceful restart: a new connection of the peer replaces the old one withou
   await until(async () => (await lab.state(2)) === 'established', 'the new session is up');
 });
 
+test('a peer over IPv6 is known by any spelling of its address, and gets its routes in MP_REACH_NLRI', async (context) => {
+  const settings = peerSettings(2, { localAddress: '::1', remoteAddress: '0:0:0:0:0:0:0:1', families: [family(IPV6_UNICAST)] });
+  await using lab = await Lab.of([settings]);
+  const port = lab.reactor.listenPort('::1', 0);
+  if (port === 0) {
+    context.skip('no IPv6 on this machine');
+    return;
+  }
+  const peer = new Speaker(connect(port, '::1'), 2);
+  await peer.establish([{ kind: 'multiprotocol', family: IPV6_UNICAST }]);
+  assert.equal(toHex(await peer.hears(UPDATE)), '00000006800f03000201');
+  await lab.reactor.originate([
+    {
+      owner: 'x',
+      peers: [0],
+      attributes: hex(''),
+      nextHop: hex(''),
+      sections: [{ family: IPV6_UNICAST, announce: hex('2020010db8'), withdraw: hex(''), pathId: 0, eor: false }],
+    },
+  ]);
+  const body = toHex(await peer.hears(UPDATE));
+  assert.match(body, /800e1a000201100{31}1002020010db8$/);
+  peer.destroy();
+});
+
 test('an address in use is a fault that names it; the listener opens once it is free', async () => {
   const clock = new ManualClock();
   const { server, close } = await closedPort();
