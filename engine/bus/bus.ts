@@ -139,12 +139,16 @@ export class EventBus {
     this.#encoder.begin(row, peer);
     const cached = kind === UPDATE && row.direction === 'received' && row.messageId > 0;
     for (const process of this.#processes) {
-      const accepted = process.wants(row.peer, bit) && process.append(row, bit, this.#encoder);
+      const wanted = process.wants(row.peer, bit);
+      const accepted = wanted && process.append(row, bit, this.#encoder);
       if (cached && process.counted) {
         if (accepted) process.cache.delivered(row.messageId);
         else process.cache.missed(row.messageId);
       }
-      if (process.queue.full || process.queue.dropping) this.#pressure.rise(process, row.peer);
+      // Who is held is who fills this very queue: not others, and not those to whom something was sent.
+      if (wanted && (process.queue.full || process.queue.dropping)) {
+        this.#pressure.rise(process, row.direction === 'sent' ? -1 : row.peer);
+      }
     }
     if (this.#monitors.size > 0) this.#tap(row, peer);
     this.#later();

@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { StructuredBatch } from '../../../sdk/plugin/structured.ts';
 import type { ProcessFailure, ProcessOptions } from '../../../engine/bus/process.ts';
 import type { OverflowPolicy } from '../../../engine/bus/queue.ts';
-import { bench, BytesSink, row, TextSink, updateRow } from './fixture.ts';
+import { bench, BytesSink, peer, row, TextSink, updateRow } from './fixture.ts';
 
 type Json = Record<string, unknown>;
 const LIMIT = 64 * 1024;
@@ -163,6 +163,18 @@ test('hold-peer: peers are held at the limit and let go at half of it; nothing i
   ]);
   assert.deepEqual(account(sink.texts), { arrived: sent, missing: 0, last: sent });
   assert.deepEqual(bus.reports.warnings(), []);
+});
+
+test('hold-peer: peers whose rows are for others, or were sent to them, are not held', async () => {
+  const { bus, reactor, turn } = bench([peer(0), peer(1), peer(2)]);
+  const handle = bus.attach(options('slow', new TextSink(true), { queue: { bytes: LIMIT, onOverflow: 'hold-peer' } }));
+  handle.subscribe({ events: ['update direction received'], peers: ['192.0.2.1'] });
+  handle.subscribe({ events: ['update direction sent'], peers: ['192.0.2.3'] });
+  for (let i = 1; i <= 200; i++) bus.event(updateRow(i));
+  for (let i = 201; i <= 210; i++) bus.event(updateRow(i, { peer: 1 }));
+  for (let i = 211; i <= 220; i++) bus.event(updateRow(i, { peer: 2, direction: 'sent' }));
+  await turn();
+  assert.deepEqual(reactor.held, [[0, true]]);
 });
 
 test('hold-peer: rows that keep coming although held meet a hard bound and a gap', async () => {
