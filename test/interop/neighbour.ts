@@ -148,18 +148,17 @@ async function scenario(kind: ForeignKind, over: Afi, t: TestContext): Promise<v
     assert.ok((await received(both.zest)).has(FOREIGN_ROUTES[afi]));
   });
 
-  await t.test(
-    'route refresh: zest is asked, and sends the routes again',
-    { skip: foreign.refresh === undefined ? `${foreign.name} has no command that asks` : false },
-    async () => {
+  if (foreign.refresh === undefined) t.diagnostic(`${foreign.name} has no command that asks for a refresh`);
+  else {
+    await t.test('route refresh: zest is asked, and sends the routes again', async () => {
       const before = Number((await peer(both.zest))['updates-sent']);
       await foreign.refresh?.();
       await eventually('updates are sent again', async () =>
         Number((await peer(both.zest))['updates-sent']) > before ? true : undefined,
       );
       await holdsConfigured(both);
-    },
-  );
+    });
+  }
 
   await t.test('the foreign daemon restarts and gets everything again', async () => {
     await foreign.restart();

@@ -32,7 +32,8 @@ const config = (options: BirdOptions, folder: string): string => `
 log "${join(folder, 'log')}" all;
 router id ${options.routerId ?? '10.0.0.2'};
 protocol device {}
-# The sessions are on 127/8, which is no link for a next hop: multihop, and the next hops resolve statically.
+# The sessions are on addresses of the loopback device, which is no link for a next hop: multihop, and the next hops resolve statically.
+# Error wait is short: by default BIRD stays away for a minute after a hold timer expired.
 protocol static via4 { ipv4; route ${ZEST.ipv4}/32 via "lo"; }
 protocol static via6 { ipv6; route ${ZEST.ipv6}/128 via "lo"; }
 ${(['ipv4', 'ipv6'] as const)
