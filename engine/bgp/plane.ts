@@ -1,0 +1,316 @@
+/**
+ * The parts of the reactor and the ways between them: what a session asks, what becomes of an UPDATE, when gathered work leaves.
+ * It knows the peers but not who configures them; commands and listeners are `reactor.ts`'s.
+ */
+import type { WireContext } from '../../sdk/wire/context.ts';
+import { ContextTable } from '../../sdk/wire/context.ts';
+import { familyName } from '../../sdk/wire/family.ts';
+import { OUT_OF_RESOURCES } from '../../sdk/wire/notification.ts';
+import { decodeRefresh } from '../../sdk/wire/refresh.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Deadline } from '../core/deadlines.ts';
+import { Deadlines } from '../core/deadlines.ts';
+import { Slices } from '../core/slices.ts';
+import { cease } from './cease.ts';
+import { ChunkPool } from './chunk.ts';
+import { Congestion } from './congestion.ts';
+import { Egress } from './egress.ts';
+import { EventFeed } from './events.ts';
+import { OriginatedStore } from './originated-store.ts';
+import { HELD_BY_CONGESTION } from './peer.ts';
+import type { Peer, PeerHost } from './peer.ts';
+import { PeerTable } from './peer-table.ts';
+import type { FilterStep } from './pipeline.ts';
+import type { PeerSettings, PluginCapability, ReactorSettings, ReactorSink } from './port.ts';
+import { Receiver } from './receive.ts';
+import { RouteHub } from './route-hub.ts';
+import { ReadArea } from './session.ts';
+import { identityOf } from './snapshot.ts';
+import { SOFT_LIMIT, UpdateCache, VALVE_SCAN_MS } from './update-cache.ts';
+import { Voice } from './voice.ts';
+
+const NO_STEPS: readonly FilterStep[] = [];
+
+export interface PlaneOptions {
+  readonly clock: Clock;
+  /** In [0, 1): for jitter. */
+  readonly random: () => number;
+  readonly sink: ReactorSink;
+  readonly steps: ((peer: PeerSettings) => readonly FilterStep[]) | undefined;
+}
+
+export class Plane {
+  readonly clock: Clock;
+  readonly voice: Voice;
+  readonly deadlines: Deadlines;
+  readonly area = new ReadArea();
+  readonly chunks = new ChunkPool();
+  readonly contexts = new ContextTable();
+  readonly peers = new PeerTable();
+  readonly cache = new UpdateCache();
+  readonly store = new OriginatedStore();
+  readonly feed: EventFeed;
+  readonly congestion: Congestion;
+  readonly slices: Slices;
+  readonly egress: Egress;
+  readonly hub: RouteHub;
+  readonly receiver: Receiver;
+  /** What every peer asks of the reactor. */
+  readonly host: PeerHost;
+  settings: ReactorSettings = EMPTY;
+  messageId = 0;
+  readonly #options: PlaneOptions;
+  readonly #contextsById: WireContext[] = [];
+  readonly #valve: Deadline;
+  /** Holds that are on every peer, and on those to come. */
+  #heldForAll = 0;
+  #flushing: NodeJS.Immediate | undefined;
+  #closed = false;
+
+  constructor(options: PlaneOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.voice = new Voice(options.sink, options.clock);
+    this.deadlines = new Deadlines(options.clock);
+    this.host = this.#peerHost();
+    this.feed = new EventFeed(options.sink, options.clock, () => ++this.messageId);
+    this.slices = new Slices(() => this.flush());
+    this.congestion = new Congestion(
+      {
+        changed: (peer, congested) => this.feed.congestion(peer, congested),
+        holdOthers: (held) => this.holdAll(HELD_BY_CONGESTION, held),
+        giveUp: (peer) => peer.stop(cease(OUT_OF_RESOURCES), 'congestion', true),
+      },
+      this.deadlines,
+    );
+    this.egress = this.#makeEgress();
+    this.hub = new RouteHub(
+      {
+        deadlines: this.deadlines,
+        peers: this.peers,
+        peer: (index) => this.peers.get(index),
+        established: () => [...this.peers.all()].filter((peer) => peer.established),
+        slice: (step) => this.slices.add(step),
+        flushLater: () => this.flushLater(),
+        report: (severity, code, subject, message, clear) =>
+          options.sink.report({ severity, code, source: 'bgp', subject, message, clear }),
+      },
+      this.egress,
+    );
+    this.receiver = this.#makeReceiver();
+    this.#valve = this.deadlines.create(() => this.#scanCache());
+  }
+
+  start(): void {
+    this.#valve.in(VALVE_SCAN_MS);
+  }
+
+  /** Nothing runs afterwards. */
+  close(): void {
+    this.#closed = true;
+    this.slices.close();
+    this.deadlines.close();
+    if (this.#flushing !== undefined) clearImmediate(this.#flushing);
+  }
+
+  /** Tells the bus who the peers are. */
+  announcePeers(): void {
+    this.#options.sink.peers([...this.peers.all()].map(identityOf));
+  }
+
+  /** A peer that comes while all are held is held too. */
+  welcome(peer: Peer): void {
+    if (this.#heldForAll !== 0) peer.hold(this.#heldForAll, true);
+    this.peers.add(peer);
+  }
+
+  holdAll(who: number, held: boolean): void {
+    this.#heldForAll = held ? this.#heldForAll | who : this.#heldForAll & ~who;
+    for (const peer of this.peers.all()) {
+      if (held && who === HELD_BY_CONGESTION && this.congestion.has(peer)) continue;
+      peer.hold(who, held);
+    }
+  }
+
+  /** Publish what plugins gathered, pack what changed, write what is packed. */
+  flush(): void {
+    this.hub.flush();
+    this.egress.flush();
+    if (this.#flushing === undefined) return;
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
+  }
+
+  /** A flush is due although no read callback may follow. */
+  flushLater(): void {
+    if (this.#closed) return;
+    this.#flushing ??= setImmediate(() => {
+      this.#flushing = undefined;
+      this.flush();
+    });
+  }
+
+  #peerHost(): PeerHost {
+    return {
+      deadlines: this.deadlines,
+      area: this.area,
+      contexts: this.contexts,
+      chunks: this.chunks,
+      openWaitMs: () => this.settings.openWaitSeconds * 1000,
+      portOverride: () => this.settings.portOverride,
+      capabilities: (): readonly PluginCapability[] => this.settings.capabilities,
+      random: this.#options.random,
+      passed: (peer, type, sent, bytes, at, length) => this.feed.message(peer, type, sent, bytes, at, length),
+      up: (peer) => this.#up(peer),
+      down: (peer, reason) => this.#down(peer, reason),
+      update: (peer, at, length) => this.receiver.update(peer, at, length),
+      refresh: (peer, at, length) => this.#refreshReceived(peer, at, length),
+      readDone: () => this.#readDone(),
+      wrote: (peer) => this.#wrote(peer),
+      stateChanged: (peer, from, to) => this.voice.log('debug', 'state changed', { peer: peer.settings.name, from, to }),
+      gathered: (peer) => {
+        this.egress.gathered(peer);
+        this.flushLater();
+      },
+      tcpFailed: (peer, code) => this.voice.log('debug', 'connection failed', { peer: peer.settings.name, code }),
+      failed: (peer, code, message) => this.voice.report('error', code, peer.settings.remoteAddress, message),
+    };
+  }
+
+  #makeEgress(): Egress {
+    return new Egress({
+      deadlines: this.deadlines,
+      chunks: this.chunks,
+      watchesSent: () => this.feed.wantsSentUpdates,
+      announceDelayMs: () => this.settings.announceDelayMs,
+      transparent: (peer) => this.settings.routeServerTransparent || peer.settings.routeServerTransparent,
+      peer: (index) => this.peers.get(index),
+      slice: (step) => this.slices.add(step),
+      flushLater: () => this.flushLater(),
+      originated: (...route) => this.#originated(...route),
+      queued: (peer) => this.congestion.queued(peer),
+      context: (checkId) => this.#contextsById[checkId],
+      withheld: (peers, source) => this.voice.withheld(peers, source),
+    });
+  }
+
+  #makeReceiver(): Receiver {
+    const steps = this.#options.steps;
+    return new Receiver({
+      area: this.area,
+      now: () => this.clock.now(),
+      nextMessageId: () => ++this.messageId,
+      self: (peer) => ({
+        localAs: peer.settings.localAs,
+        otherAs: this.settings.localAs,
+        routerId: peer.settings.routerId,
+        clusterId: peer.settings.clusterId === 0 ? peer.settings.routerId : peer.settings.clusterId,
+      }),
+      steps: (peer) => steps?.(peer.settings) ?? NO_STEPS,
+      counter: () => this.hub.counter,
+      accepted: (peer, id, view, treatAsWithdraw) => this.hub.updated(peer, id, view, treatAsWithdraw),
+      endOfRib: (peer, family) => {
+        this.hub.endOfRib(peer, family);
+        this.feed.endOfRib(peer, family);
+      },
+      publish: (peer, id, bytes, at, length) => this.#publish(peer, id, bytes, at, length),
+      wantsPublish: () => this.cache.wanted || this.feed.wantsUpdates,
+      report: (severity, code, peer, message, detail) =>
+        this.voice.report(severity, code, peer.settings.remoteAddress, message, detail),
+      clear: (code, peer, family) => this.voice.clear(code, `${peer.settings.remoteAddress}/${familyName(family)}`),
+      flushLater: () => this.flushLater(),
+      filterFailed: (peer, step, error) =>
+        this.voice.report('error', 'filter-failed', peer.settings.remoteAddress, `filter ${step}: ${String(error)}`),
+    });
+  }
+
+  #up(peer: Peer): void {
+    this.#contextsById[peer.receive.checkId] = peer.receive;
+    this.#contextsById[peer.send.checkId] = peer.send;
+    const families = peer.agreement?.negotiated.families ?? [];
+    this.voice.log('info', 'session up', { peer: peer.settings.name, families: families.map(familyName) });
+    this.announcePeers();
+    this.receiver.open(peer);
+    this.feed.negotiated(peer, peer.negotiatedSnapshot());
+    this.feed.up(peer);
+    this.egress.up(peer, this.hub.upHandlers);
+    for (const { family, nlri, pathId, attributes, nextHop } of this.store.ofPeer(peer.index)) {
+      this.egress.sendOriginated(peer.index, family, true, nlri, 0, nlri.length, pathId, attributes, nextHop);
+    }
+    this.hub.up(peer, families, () => this.egress.pluginDone(peer));
+    this.flushLater();
+  }
+
+  #down(peer: Peer, reason: string): void {
+    this.voice.log('info', 'session down', { peer: peer.settings.name, reason });
+    if (reason !== 'removed' && reason !== 'shutdown') {
+      this.voice.report('error', 'session-dropped', peer.settings.remoteAddress, `session went down: ${reason}`);
+    }
+    this.receiver.close(peer);
+    this.congestion.gone(peer);
+    this.egress.down(peer);
+    this.hub.down(peer, reason);
+    this.feed.down(peer, reason);
+    this.flushLater();
+  }
+
+  #refreshReceived(peer: Peer, at: number, length: number): void {
+    const read = decodeRefresh(this.area.bytes, at, length);
+    if (!read.ok) {
+      peer.fault(read.fault, 'refresh-error');
+      return;
+    }
+    const { family, subtype } = read.value;
+    // RFC 7313 §5, RFC 2918 §4: other subtypes, and what was not negotiated, are ignored.
+    const negotiated = peer.agreement?.negotiated;
+    if (subtype > 2 || negotiated?.routeRefresh !== true || !negotiated.families.includes(family)) return;
+    this.hub.refreshed(peer, family, subtype);
+  }
+
+  #readDone(): void {
+    this.flush();
+    if (this.deadlines.nextAt <= this.clock.now()) this.deadlines.poll();
+  }
+
+  #wrote(peer: Peer): void {
+    this.congestion.wrote(peer);
+    this.egress.drained(peer);
+  }
+
+  #publish(peer: Peer, given: number, bytes: Uint8Array, at: number, length: number): void {
+    const id = given === 0 ? ++this.messageId : given;
+    if (this.cache.wanted) this.cache.add(id, peer.index, peer.receive.checkId, bytes, at, length, this.clock.now());
+    if (this.feed.wantsUpdates) this.feed.update(peer, id, bytes, at, length);
+  }
+
+  #originated(...route: Parameters<RouteHub['originated']>): void {
+    if (this.hub.keepsOriginated) {
+      this.hub.originated(...route);
+      return;
+    }
+    const [owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop] = route;
+    this.store.note({ owner, peer, family, pathId, nlri: nlri.slice(at, at + length), attributes, nextHop }, announce);
+  }
+
+  #scanCache(): void {
+    const dropped = this.cache.sweep(this.clock.now());
+    const say = (code: string, message: string): void => this.voice.report('warning', code, 'update-cache', message);
+    if (dropped > 0) say('cache-expired', `${dropped} updates were never acknowledged and dropped`);
+    if (this.cache.size > SOFT_LIMIT) say('cache-size', `${this.cache.size} updates are cached`);
+    this.#valve.in(VALVE_SCAN_MS);
+  }
+}
+
+const EMPTY: ReactorSettings = {
+  routerId: 0,
+  localAs: 0,
+  peers: [],
+  openWaitSeconds: 120,
+  announceDelayMs: 0,
+  multipathMaximum: 1,
+  multipathRelax: false,
+  routeServerBestPath: false,
+  routeServerTransparent: false,
+  capabilities: [],
+  portOverride: 0,
+};
