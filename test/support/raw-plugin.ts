@@ -1,4 +1,4 @@
-// An external plugin in raw lines, from the protocol's text alone: no SDK. Runs as a process of its own (`writeRawPlugin` puts it down as
+// An external plugin in raw lines, from the protocol's text alone: no SDK. Runs as a process of its own (`writeScript` puts it down as
 // JavaScript); what it does wrong, and where, its arguments say as key=value words:
 //   policy=restart|ignore|fatal   the failure policy it declares
 //   at=N                          the stage of the misdeed: 0 before the auth line, 1 to 5, 6 running, 7 at the first batch of events

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { childrenOf } from '../../support/child-processes.ts';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
 import { assertCodesListed, reports } from '../../support/report-codes.ts';
-import { writeRawPlugin } from '../../support/write-raw-plugin.ts';
+import { writeScript } from '../../support/write-script.ts';
 import { eventually, freePort, run, PROGRAM, ZestProcess } from '../../support/zest-process.ts';
 import { MANDATORY, PREFIX, update } from '../../wire/build.ts';
 
@@ -39,7 +39,7 @@ describe('a running daemon', { timeout: 180_000 }, () => {
   let folder: string;
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-running-')));
-    writeRawPlugin(folder);
+    writeScript(folder, 'raw-plugin');
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
-import { writeRawPlugin } from '../../support/write-raw-plugin.ts';
+import { writeScript } from '../../support/write-script.ts';
 import { assertCodesListed, type ReportEntry, reports } from '../../support/report-codes.ts';
 import { eventually, freePort, ZestProcess } from '../../support/zest-process.ts';
 import { MANDATORY, update } from '../../wire/build.ts';
@@ -62,7 +62,7 @@ ${neighbours.map(({ as, session }, index) => peer(`h${index}`, addressOf(index),
 }
 `;
     const folder = mkdtempSync(join(tmpdir(), 'zest-hostile-'));
-    writeRawPlugin(folder);
+    writeScript(folder, 'raw-plugin');
     const zest = await ZestProcess.start(config, {}, folder);
     const good = await RawSpeaker.establish({ port, local: GOOD, holdSeconds: 9 });
     good.send(update({ attributes: MANDATORY, nlri: '18c00002' }));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { workingIn } from '../../support/child-processes.ts';
-import { writeRawPlugin } from '../../support/write-raw-plugin.ts';
+import { writeScript } from '../../support/write-script.ts';
 import { eventually, ZestProcess } from '../../support/zest-process.ts';
 
 interface Refusal {
@@ -58,7 +58,7 @@ describe('plugins that end the daemon', { timeout: 120_000 }, () => {
   let folder: string;
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-refusals-')));
-    writeRawPlugin(folder);
+    writeScript(folder, 'raw-plugin');
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 

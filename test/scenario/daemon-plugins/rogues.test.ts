@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { childrenOf, workingIn } from '../../support/child-processes.ts';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
 import { assertCodesListed, type ReportEntry, reports } from '../../support/report-codes.ts';
-import { writeRawPlugin } from '../../support/write-raw-plugin.ts';
+import { writeScript } from '../../support/write-script.ts';
 import { eventually, freePort, ZestProcess } from '../../support/zest-process.ts';
 import { MANDATORY, PREFIX, update } from '../../wire/build.ts';
 
@@ -78,7 +78,7 @@ describe('rogue plugins', { timeout: 180_000 }, () => {
 
   before(async () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-rogues-')));
-    writeRawPlugin(folder);
+    writeScript(folder, 'raw-plugin');
     const port = await freePort();
     const run = (name: string, words: string): string =>
       `external ${name} { run "exec ${words === 'none' ? './nowhere' : `node raw-plugin.mjs ${words}`}"; timeout ${STAGE_SECONDS}s; }`;
