@@ -2,7 +2,6 @@
 // plugin that never returns to its event loop, one that never reads again, one in the daemon's own process that blocks its main thread for
 // five seconds at a time, monitors and a command line that stop reading. ZEST_UNBLOCKABLE_SECONDS sets how long (20).
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,13 +9,12 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { toHex } from '../../../sdk/wire/bytes.ts';
 import { UPDATE } from '../../../sdk/wire/message.ts';
+import { startFlood } from '../../support/flood.ts';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
 import { assertCodesListed, reports } from '../../support/report-codes.ts';
 import { writeScript } from '../../support/write-script.ts';
 import { eventually, freePort, PROGRAM, ZestProcess } from '../../support/zest-process.ts';
-import { MANDATORY, open } from '../../wire/build.ts';
 
 const SECONDS = Number(process.env['ZEST_UNBLOCKABLE_SECONDS'] ?? 20);
 /** A third of the hold time, half as much again. */
@@ -73,33 +71,6 @@ ${READERS.map((address, i) => `        peer reader${i} { connection { remote { i
 }
 `;
 
-interface Flood {
-  readonly child: ChildProcess;
-  announced: number;
-  gap: number;
-  error: string | undefined;
-}
-
-function startFlood(folder: string, port: number, local: string): Flood {
-  const openHex = toHex(open(floodParameters()));
-  const child = spawn(process.execPath, ['flood-speaker.mjs', String(port), local, openHex, MANDATORY, String(PREFIXES)], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const flood: Flood = { child, announced: 0, gap: 0, error: undefined };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    for (const line of text.split('\n')) if (line !== '') Object.assign(flood, JSON.parse(line));
-  });
-  return flood;
-}
-
-/** Optional parameters: IPv4 unicast and a four-octet AS number. */
-function floodParameters(): string {
-  const capabilities = '01040001000141040000fc00';
-  const length = capabilities.length / 2;
-  return `${(length + 2).toString(16).padStart(2, '0')}02${length.toString(16).padStart(2, '0')}${capabilities}`;
-}
-
 /** A client of the control socket that asks and then reads no more. */
 function askAndStop(zest: ZestProcess, command: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -139,8 +110,8 @@ test('no plugin and no reader makes a KEEPALIVE late', { timeout: (SECONDS + 100
       RawSpeaker.establish({ port, local, as: 64513 + i, holdSeconds: HOLD_SECONDS, families: [0x0101] }),
     ),
   );
-  const flood = startFlood(folder, port, FLOOD);
-  const held = startFlood(folder, port, HELD);
+  const flood = startFlood(folder, port, FLOOD, PREFIXES);
+  const held = startFlood(folder, port, HELD, PREFIXES);
   t.after(() => {
     flood.child.kill('SIGKILL');
     held.child.kill('SIGKILL');
