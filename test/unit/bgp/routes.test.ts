@@ -410,3 +410,63 @@ test('a plugin that ends takes its handlers and exporters along; one that comes 
   await until(async () => ((await lab.reactor.snapshot())[0]?.counters.updatesReceived ?? 0) === 2, 'read');
   assert.deepEqual(seen, ['up 0 257', 'update']);
 });
+
+test('a receiver of messages that takes nothing holds the others for five seconds, then it is given up', async () => {
+  const clock = new ManualClock();
+  await using lab = await Lab.of(
+    [2, 3].map((host) => peerSettings(host, { holdTimeSeconds: 0 })),
+    {},
+    clock,
+  );
+  lab.reactor.routes.onUpdate((peer, _id, view) => lab.reactor.routes.forward(view, peer));
+  lab.reactor.interest(0, 0xffff & ~(1 << 1));
+  const [source, stuck] = [await lab.session(2, PLAIN, 0), await lab.session(3, PLAIN, 0)];
+  stuck.socket.pause();
+  const full = Buffer.concat(Array.from({ length: 64 }, () => update('', attributes(64502), '20'.padEnd(10, '0').repeat(800))));
+  const congested = (): boolean => lab.sink.rows.some((row) => row.kind === 'congested' && row.peer === 1);
+  const flood = (): void => {
+    if (!congested() && source.socket.write(full)) setImmediate(flood);
+    else if (!congested()) source.socket.once('drain', flood);
+  };
+  flood();
+  await until(congested, 'congestion is told', 20_000);
+  await until(async () => (await lab.reactor.snapshot())[0]?.held === true, 'the source is held');
+  assert.equal(await lab.state(3), 'established');
+  clock.advance(5000);
+  await until(async () => (await lab.state(3)) !== 'established', 'given up');
+  await until(async () => (await lab.reactor.snapshot())[0]?.held === false, 'the source goes on');
+  assert.equal(await lab.state(2), 'established');
+  source.destroy();
+});
+
+test('an originator is answered once congested peers have caught up', async () => {
+  await using lab = await Lab.of([peerSettings(2, { holdTimeSeconds: 0 })]);
+  // Somebody keeps Adj-RIB-Out, so that the reactor need not.
+  lab.reactor.routes.onOriginated(() => undefined);
+  const peer = await lab.session(2, PLAIN, 0);
+  peer.socket.pause();
+  const nlri = new Uint8Array(4 * 10_000);
+  for (let i = 0; i < 10_000; i++) nlri.set([24, 10 + (i >> 16), i >> 8, i], 4 * i);
+  const route = { owner: 'x', peers: [0], attributes: hex('400200'), nextHop: hex('c0000201') };
+  const batch = Array.from({ length: 50 }, () => ({
+    ...route,
+    sections: [{ family: IPV4_UNICAST, announce: nlri, withdraw: hex(''), pathId: 0, eor: false }],
+  }));
+  let answered = 0;
+  let asked = 0;
+  const queue = async (): Promise<number> => (await lab.reactor.snapshot())[0]?.sendQueueBytes ?? 0;
+  while ((await queue()) <= 8 << 20) {
+    asked++;
+    void lab.reactor.originate(batch).then(() => answered++);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  asked++;
+  const last = lab.reactor.originate(batch).then(() => answered++);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert(answered < asked, 'the last waits');
+  peer.socket.removeAllListeners('data');
+  peer.socket.on('data', () => undefined);
+  peer.socket.resume();
+  await last;
+  assert.equal(await lab.state(2), 'established');
+});
