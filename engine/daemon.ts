@@ -11,7 +11,7 @@ import { builtInHandlers } from './command/builtin/index.ts';
 import { Dispatcher } from './command/dispatch.ts';
 import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
-import { builtinNames, loadBuiltins } from './compose/builtins.ts';
+import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
 import { Originations } from './compose/originations.ts';
@@ -26,7 +26,7 @@ import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import type { Log } from './core/log.ts';
 import { type LogLevel, type LogSettings, RootLog } from './core/root-log.ts';
 import { PluginHost } from './host/host.ts';
-import type { StartupNeeds } from './host/plan.ts';
+import type { BuiltinPlugin, StartupNeeds } from './host/plan.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
 
 export interface DaemonOptions {
@@ -63,6 +63,7 @@ class Daemon {
   readonly #options: DaemonOptions;
   readonly #clock: Clock = systemClock;
   readonly #startedAt = Date.now();
+  #builtins: readonly BuiltinPlugin[] = [];
   #config: RunningConfig | undefined;
   #rootLog: RootLog | undefined;
   #log: Log | undefined;
@@ -78,6 +79,7 @@ class Daemon {
   }
 
   async run(): Promise<number> {
+    this.#builtins = await loadBuiltins();
     const loaded = this.#load();
     if (!loaded.ok) {
       process.stderr.write(loaded.text);
@@ -191,7 +193,7 @@ class Daemon {
       config: { sections: (wanted) => sections(this.#config, wanted) },
       events: bus,
       codecs: registry,
-      builtins: await loadBuiltins(),
+      builtins: this.#builtins,
       startInReactor: (name, moduleUrl, pipe, bridge) => reactor.startPlugin(name, moduleUrl, pipe, bridge),
       stageTimeoutMs: config.environment.stageTimeoutMs,
       deliveryTimeoutMs: config.environment.deliveryTimeoutMs,
@@ -293,7 +295,7 @@ class Daemon {
       const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
       return { ok: false, errors: [reason], text: `error: ${reason}\n` };
     }
-    const builtins = builtinNames();
+    const builtins = autoloadedNames(this.#builtins);
     const loaded = loadConfig(text, { path, env: this.#options.env, flags: this.#options.flags, builtins });
     if (loaded.ok) return { ok: true, config: loaded.config, warnings: loaded.warnings.map((warning) => warning.message) };
     const report = validateReport(text, path, { env: this.#options.env, flags: this.#options.flags, builtins });

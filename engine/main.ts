@@ -36,6 +36,10 @@ async function run(): Promise<void> {
     version: VERSION,
     self: [process.execPath, ...process.execArgv, program],
     interrupted: interruption.signal,
+    autoloaded: async () => {
+      const { autoloadedNames, loadBuiltins } = await import('./compose/builtins.ts');
+      return autoloadedNames(await loadBuiltins());
+    },
     runDaemon: async (options) => {
       // Before anything is loaded: a SIGHUP that comes early must not end the process.
       process.on('SIGHUP', () => void daemon?.reload());

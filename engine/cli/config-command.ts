@@ -43,6 +43,7 @@ export async function configCommand(args: readonly string[], io: CliIo, options:
     reason === undefined
       ? validateReport(file === '-' ? await readAll(io) : readFileSync(file, 'utf8'), file, {
           env: io.environment,
+          builtins: await io.autoloaded(),
           json: options.json,
           verbose: values.verbose === true,
           quiet: values.quiet === true,

@@ -13,6 +13,8 @@ export interface CliIo {
   readonly self: readonly [command: string, ...args: string[]];
   /** Aborted by Ctrl-C (SIGINT) or SIGTERM. */
   readonly interrupted: AbortSignal;
+  /** Built-in plugins that a configuration may name without a block of their own. */
+  readonly autoloaded: () => Promise<readonly string[]>;
   /** Runs the daemon; resolves with its exit code. */
   readonly runDaemon: (options: DaemonStart) => Promise<number>;
 }

@@ -3,12 +3,12 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { PluginDefinition } from '../../sdk/plugin/define.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
-import type { BuiltinPlugin } from '../host/plan.ts';
+import { type BuiltinPlugin, withDependencies } from '../host/plan.ts';
 
 const FOLDER = new URL('../../plugins/', import.meta.url);
 const INDEX = import.meta.url.endsWith('.ts') ? 'index.ts' : 'index.js';
 
-export function builtinNames(): readonly string[] {
+function builtinNames(): readonly string[] {
   return readdirSync(fileURLToPath(FOLDER), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
@@ -31,6 +31,12 @@ export async function loadBuiltins(): Promise<readonly BuiltinPlugin[]> {
       };
     }),
   );
+}
+
+/** Those that start by themselves as soon as there is a bgp block: `process` may name them without a `plugin external` block. */
+export function autoloadedNames(builtins: readonly BuiltinPlugin[]): readonly string[] {
+  const chosen = builtins.filter((builtin) => builtin.roots?.includes('bgp') === true);
+  return withDependencies(chosen, builtins).map((builtin) => builtin.name);
 }
 
 /** What puts the route path's plugins on a rehearsal (engine/bgp/warm-up.ts), in the order they would attach. */

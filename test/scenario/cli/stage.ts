@@ -87,6 +87,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     version: '0.1.0',
     self: ['node', 'zest'],
     interrupted: options.signal ?? new AbortController().signal,
+    autoloaded: () => Promise.resolve(['bgp-rib']),
     runDaemon: (start) => {
       daemons.push(start);
       return Promise.resolve(3);
