@@ -350,6 +350,7 @@ export const SCHEMA_ROWS: readonly unknown[] = [
     kind: 'leaf',
     name: 'default-originate',
     description: 'Send a default route when the session comes up',
+    extensions: { 'not-built': 'warn' },
     type: { base: 'boolean' },
     default: 'false',
   },

@@ -101,7 +101,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           description "require drops a peer without the family";
         }
         container prefix { description "Prefix limit"; uses prefix-limit; }
-        leaf default-originate { type boolean; default "false"; description "Send a default route when the session comes up"; }
+        leaf default-originate { type boolean; default "false"; ze:not-built "warn"; description "Send a default route when the session comes up"; }
         leaf default-originate-filter { type string; ze:not-built "warn"; description "Filter that decides on the default route"; }
       }
       container capability {
