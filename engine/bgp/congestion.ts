@@ -13,7 +13,8 @@ const STUCK = 5000;
 const LONGEST = 30_000;
 
 export interface CongestionOwner {
-  changed(peer: Peer, congested: boolean): void;
+  /** `alive`: the session still stands. */
+  changed(peer: Peer, congested: boolean, alive: boolean): void;
   /** Hold or release everybody but the congested. */
   holdOthers(held: boolean): void;
   giveUp(peer: Peer): void;
@@ -49,7 +50,7 @@ export class Congestion {
     });
     deadline.in(STUCK);
     this.#congested.set(peer, deadline);
-    this.#owner.changed(peer, true);
+    this.#owner.changed(peer, true, true);
     this.#owner.holdOthers(true);
   }
 
@@ -64,7 +65,7 @@ export class Congestion {
     if (deadline === undefined) return;
     deadline.clear();
     this.#congested.delete(peer);
-    if (drained) this.#owner.changed(peer, false);
+    this.#owner.changed(peer, false, drained);
     if (this.#congested.size === 0) this.#owner.holdOthers(false);
   }
 }

@@ -77,9 +77,13 @@ export class Plane {
     this.slices = new Slices(() => this.flush());
     this.congestion = new Congestion(
       {
-        changed: (peer, congested) => this.feed.congestion(peer, congested),
+        changed: (peer, congested, alive) => {
+          if (alive) this.feed.congestion(peer, congested);
+          this.voice.congestion(peer, congested);
+        },
         holdOthers: (held) => this.holdAll(HELD_BY_CONGESTION, held),
-        giveUp: (peer) => peer.stop(cease(OUT_OF_RESOURCES), 'congestion', true),
+        // Counted as an error: who comes back and reads nothing again stays away longer each time, and the others go on meanwhile.
+        giveUp: (peer) => peer.fault(cease(OUT_OF_RESOURCES), 'congestion'),
       },
       this.deadlines,
     );

@@ -59,6 +59,13 @@ export class Voice {
     this.log('info', 'listening', { where });
   }
 
+  congestion(peer: Peer, congested: boolean): void {
+    const { remoteAddress } = peer.settings;
+    const message = 'takes too little of what it is sent: the others are held back until it does, or it is given up';
+    if (congested) this.report('warning', 'peer-congested', remoteAddress, message);
+    else this.clear('peer-congested', remoteAddress);
+  }
+
   /** Of a full table there may be many: one report in a while, the others are counted (`withheld` in the statistics). */
   withheld(peers: Iterable<Peer>, source: number): void {
     const now = this.#clock.now();

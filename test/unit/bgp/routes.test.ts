@@ -435,6 +435,11 @@ test('a receiver of messages that takes nothing holds the others for five second
   clock.advance(5000);
   await until(async () => (await lab.state(3)) !== 'established', 'given up');
   await until(async () => (await lab.reactor.snapshot())[0]?.held === false, 'the source goes on');
+  const warnings = lab.sink.reports.filter((report) => report.code === 'peer-congested');
+  assert.deepEqual(
+    warnings.map(({ clear }) => clear === true),
+    [false, true],
+  );
   assert.equal(await lab.state(2), 'established');
   source.destroy();
 });
