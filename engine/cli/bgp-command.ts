@@ -2,7 +2,7 @@
 import { DECODE_HELP, decodeCommand } from '../offline/decode.ts';
 import { ENCODE_HELP, encodeCommand } from '../offline/encode.ts';
 import { readAll } from './daemon-command.ts';
-import { visible, visibleJson } from './escape.ts';
+import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { UsageError, type GlobalOptions } from './options.ts';
 
@@ -18,7 +18,7 @@ export async function bgpCommand(args: readonly string[], io: CliIo, options: Gl
   const result = verb === 'decode' ? decodeCommand(rest, input, options.json) : encodeCommand(rest);
   const document = options.json ? jsonOf(verb, result) : undefined;
   io.stdout.write(document ?? result.stdout);
-  if (document === undefined || result.code === 0) io.stderr.write(lines(result.stderr));
+  if (document === undefined || result.code === 0) io.stderr.write(visibleLines(result.stderr));
   return result.code;
 }
 
@@ -27,11 +27,4 @@ function jsonOf(verb: string, result: { readonly stdout: string; readonly stderr
   if (result.code !== 0) return `${JSON.stringify({ status: 'error', error: visible(result.stderr.trim()) })}\n`;
   if (verb === 'decode') return visibleJson(result.stdout);
   return `${JSON.stringify({ messages: result.stdout.trim().split('\n') })}\n`;
-}
-
-function lines(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => visible(line))
-    .join('\n');
 }

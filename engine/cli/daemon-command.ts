@@ -1,9 +1,10 @@
 /** `zest FILE` and `zest -`: the daemon in the foreground. */
 import { constants, accessSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { visible } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
-import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
+import { Interrupted, subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 
 /** A config by standard input is read to its end, this long at most. */
 const MAXIMUM_CONFIG = 64 << 20;
@@ -59,14 +60,21 @@ export function unreadable(file: string): string | undefined {
   }
 }
 
+/** Standard input to its end. Throws UsageError, and Interrupted at Ctrl-C. */
 export async function readAll(io: CliIo): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of io.stdin) {
-    const bytes = Buffer.from(chunk as Uint8Array | string);
-    size += bytes.length;
-    if (size > MAXIMUM_CONFIG) throw new UsageError(`standard input holds more than ${MAXIMUM_CONFIG} bytes`);
-    chunks.push(bytes);
+  try {
+    for await (const chunk of addAbortSignal(io.interrupted, io.stdin)) {
+      const bytes = Buffer.from(chunk as Uint8Array | string);
+      size += bytes.length;
+      if (size > MAXIMUM_CONFIG) throw new UsageError(`standard input holds more than ${MAXIMUM_CONFIG} bytes`);
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    if (io.interrupted.aborted) throw new Interrupted('interrupted');
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`standard input cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -4,7 +4,7 @@ import { isMap } from './table.ts';
 
 export function eventLine(event: unknown): string {
   if (isMap(event) && event['type'] === 'gap' && isMap(event['gap']))
-    return `(${String(event['gap']['dropped'])} events dropped: this view fell behind)`;
+    return `(${word(event['gap']['dropped'])} events dropped: this view fell behind)`;
   const bgp = isMap(event) ? event['bgp'] : undefined;
   if (!isMap(bgp) || !isMap(bgp['message'])) return visible(JSON.stringify(event));
   const message = bgp['message'];

@@ -3,11 +3,12 @@
  * rest are the daemon's, and go to it as they are typed.
  */
 import { existsSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { quoteWord } from '../core/words.ts';
 import { nearest } from '../core/nearest.ts';
-import { visible } from './escape.ts';
+import { visible, visibleJson } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
-import { readOptions, UsageError, type GlobalOptions } from './options.ts';
+import { Interrupted, readOptions, UsageError, type GlobalOptions } from './options.ts';
 import { runCommand, targetOf } from './run-command.ts';
 
 /** One of our own commands: gets the words and options after its name. Resolves with the exit code. */
@@ -34,16 +35,40 @@ export const SUBCOMMAND_NAMES: readonly string[] = Object.keys(SUBCOMMANDS);
 
 /** Never rejects for the operator's sake. */
 export async function main(args: readonly string[], io: CliIo): Promise<number> {
-  // Output that nobody reads any more ends us quietly; `Output` and the commands see it as well.
-  io.stdout.on('error', () => undefined);
+  // Output that nobody reads any more ends us quietly; `Output` and the commands see it as well. A full disk is another matter.
+  let lost: NodeJS.ErrnoException | undefined;
+  io.stdout.on('error', (error) => (lost ??= error));
   io.stderr.on('error', () => undefined);
+  const code = await complaining(args, io);
+  if (!io.interrupted.aborted) await written(io.stdout);
+  if (lost === undefined || QUIET.has(lost.code)) return code;
+  io.stderr.write(`error: the output could not be written: ${visible(lost.message)}\n`);
+  return code === EXIT.done ? EXIT.failed : code;
+}
+
+const QUIET: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED']);
+
+/** Mistakes in the arguments become one line, or one document. */
+async function complaining(args: readonly string[], io: CliIo): Promise<number> {
   try {
     return await dispatch(args, io);
   } catch (error) {
+    if (error instanceof Interrupted) return EXIT.interrupted;
     if (!(error instanceof UsageError)) throw error;
-    io.stderr.write(`error: ${visible(error.message)}\n`);
+    const end = args.indexOf('--');
+    if (args.slice(0, end < 0 ? undefined : end).includes('--json'))
+      io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: error.message }))}\n`);
+    else io.stderr.write(`error: ${visible(error.message)}\n`);
     return EXIT.failed;
   }
+}
+
+/** Until what was printed has left this process, or cannot. */
+async function written(stream: Writable): Promise<void> {
+  if (stream.destroyed || stream.writableEnded) return;
+  await new Promise<void>((resolve) => {
+    stream.write('', () => setImmediate(resolve));
+  });
 }
 
 async function dispatch(args: readonly string[], io: CliIo): Promise<number> {

@@ -24,6 +24,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Ctrl-C while we waited for input: exit code 130, nothing printed. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
 const VALUED = ['format', 'socket', 'timeout'] as const;
 const FLAGS = ['json', 'color', 'no-color', 'help'] as const;
 

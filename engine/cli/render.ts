@@ -60,8 +60,7 @@ class JsonRenderer implements Renderer {
     // The rows are a plugin's own text: what is no JSON must not spoil the document it stands in.
     const valid = isJson(json);
     if (rejected || !valid) {
-      if (this.#rejected.length < MAXIMUM_REJECTED)
-        this.#rejected.push(visibleJsonLine(valid ? json : JSON.stringify({ message: 'not JSON', text: json })));
+      if (this.#rejected.length < MAXIMUM_REJECTED) this.#rejected.push(visibleJsonLine(valid ? json : noJson(json)));
       return '';
     }
     if (this.#head.itemType === 'doc') {
@@ -172,7 +171,7 @@ class LiveRenderer implements Renderer {
     switch (this.#style.format) {
       case 'json':
       case 'json-compact':
-        return `${visibleJsonLine(text)}\n`;
+        return `${visibleJsonLine(isJson(text) ? text : noJson(text))}\n`;
       case 'yaml':
         return `---\n${renderYaml(parseJson(text))}`;
       case 'table':
@@ -188,6 +187,11 @@ class LiveRenderer implements Renderer {
   end(): string {
     return '';
   }
+}
+
+/** A row that is none, as a document that says so. */
+function noJson(text: string): string {
+  return JSON.stringify({ message: 'not JSON', text });
 }
 
 function isJson(text: string): boolean {

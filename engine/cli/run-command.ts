@@ -12,6 +12,8 @@ import { failure, rendererOf, type Renderer } from './render.ts';
 
 /** Seconds without a line of answer after which a call ends, where the command is expected to end. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
+/** A producer that gives no record for this long is pausing: what was held back (for a large write, for a table's widths) is shown. */
+const PAUSE_MS = 250;
 
 export interface Target {
   readonly io: CliIo;
@@ -102,20 +104,31 @@ interface Printing {
 async function print(reader: AnswerReader, renderer: Renderer, to: Printing): Promise<string | undefined> {
   await to.write(renderer.head(await reader.head));
   let verdict: Verdict;
+  let shown: Promise<void> = Promise.resolve();
+  const show = (): void => {
+    shown = to.write(renderer.pause()).then(() => to.flush());
+  };
+  let pause = setTimeout(show, PAUSE_MS);
   try {
     for await (const records of reader.chunks()) {
+      clearTimeout(pause);
+      await shown;
       to.progress();
       let text = '';
       for (const record of records) text += renderer.record(record.json, record.rejected);
       await to.write(text);
       if (to.live) await to.flush();
       to.progress();
+      pause = setTimeout(show, PAUSE_MS);
     }
     verdict = await reader.verdict;
   } catch (error) {
     // Part of the answer is printed: it is brought to an orderly end, so that a document stays a document.
     verdict = { outcome: 'aborted', produced: 0, rejected: 0, message: messageOf(error) };
+  } finally {
+    clearTimeout(pause);
   }
+  await shown;
   await to.write(renderer.end(verdict));
   return failure(verdict);
 }

@@ -49,7 +49,7 @@ export async function shellCommand(args: readonly string[], io: CliIo, options: 
 /** Commands of standard input, one a line; empty lines and those that begin with `#` are passed over. */
 async function script(target: Target): Promise<number> {
   let worst: number = EXIT.done;
-  const lines = createInterface({ input: target.io.stdin, terminal: false });
+  const lines = createInterface({ input: target.io.stdin, terminal: false, signal: target.io.interrupted });
   for await (const line of lines) {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) continue;
@@ -59,7 +59,7 @@ async function script(target: Target): Promise<number> {
     if (target.io.interrupted.aborted) break;
   }
   lines.close();
-  return worst;
+  return target.io.interrupted.aborted ? EXIT.interrupted : worst;
 }
 
 /** A line of the shell: most are the daemon's, `monitor bgp` is drawn here. */

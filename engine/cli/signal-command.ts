@@ -2,7 +2,7 @@
 import { messageOf } from '../../sdk/rpc/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { ask, NoDaemon } from './client.ts';
-import { visible } from './escape.ts';
+import { visible, visibleJsonLine } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import type { GlobalOptions } from './options.ts';
 import { targetOf, type Target } from './run-command.ts';
@@ -37,10 +37,10 @@ export async function signalCommand(args: readonly string[], io: CliIo, options:
   }
   try {
     const data = await askDaemon(targetOf(io, options), command, 60);
-    io.stdout.write(options.json ? `${JSON.stringify(data)}\n` : `${describe(data)}\n`);
+    io.stdout.write(options.json ? document(data) : `${describe(data)}\n`);
     return EXIT.done;
   } catch (error) {
-    if (options.json) io.stdout.write(`${JSON.stringify({ status: 'error', error: messageOf(error) })}\n`);
+    if (options.json) io.stdout.write(document({ status: 'error', error: messageOf(error) }));
     else io.stderr.write(`error: ${visible(messageOf(error))}\n`);
     if (error instanceof NoDaemon) return error.reason === 'denied' ? EXIT.denied : EXIT.failed;
     return EXIT.commandFailed;
@@ -58,12 +58,12 @@ export async function statusCommand(args: readonly string[], io: CliIo, options:
     const pid = isMap(data) && typeof data['pid'] === 'number' ? `, pid ${data['pid']}` : '';
     io.stdout.write(
       options.json
-        ? `${JSON.stringify({ running: true, socket: target.path, ...(isMap(data) ? data : {}) })}\n`
+        ? document({ running: true, socket: target.path, ...(isMap(data) ? data : {}) })
         : `daemon is running (${target.path}${pid})\n`,
     );
     return EXIT.done;
   } catch (error) {
-    if (options.json) io.stdout.write(`${JSON.stringify({ running: false, socket: target.path, error: messageOf(error) })}\n`);
+    if (options.json) io.stdout.write(document({ running: false, socket: target.path, error: messageOf(error) }));
     else io.stderr.write(`daemon is not running: ${visible(messageOf(error))}\n`);
     return EXIT.failed;
   }
@@ -82,4 +82,8 @@ function describe(data: unknown): string {
     .filter(([, value]) => typeof value !== 'object')
     .map(([key, value]) => `${key} ${textOf(value)}`);
   return [textOf(status) || 'OK', ...facts].join(', ');
+}
+
+function document(value: unknown): string {
+  return `${visibleJsonLine(JSON.stringify(value))}\n`;
 }

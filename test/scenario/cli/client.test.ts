@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import test from 'node:test';
-import { runCli, Sink, stage, temporaryFolder, until } from './stage.ts';
+import { impostor, runCli, Sink, stage, temporaryFolder, until } from './stage.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -209,26 +208,6 @@ test('monitor bgp refreshes the summary until it is interrupted', async () => {
   assert.equal(code, 0);
   for (const line of stdout.text.trim().split('\n')) assert.ok('summary' in (JSON.parse(line) as object));
 });
-
-/** Something that listens like a daemon and behaves as the test says. */
-async function impostor(behave: (socket: Socket) => void): Promise<{ path: string } & AsyncDisposable> {
-  const path = join(temporaryFolder(), 'impostor.sock');
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    behave(socket);
-  });
-  await new Promise<void>((done) => server.listen(path, done));
-  return {
-    path,
-    [Symbol.asyncDispose]: () =>
-      new Promise((done) => {
-        server.close(() => done());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
-}
 
 test('a daemon that does not answer costs no more than the deadline', async () => {
   await using mute = await impostor(() => undefined);

@@ -1,5 +1,6 @@
 // A door with a fake engine behind it in a folder of its own, and the command line run against it within this process.
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -21,7 +22,8 @@ export interface Stage extends AsyncDisposable {
 }
 
 export interface RunOptions {
-  readonly stdin?: string;
+  /** `null`: it stays open and gives nothing. */
+  readonly stdin?: string | null;
   readonly environment?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly stdout?: Writable;
@@ -74,7 +76,7 @@ export async function stage(limits: Partial<DoorOptions> = {}): Promise<Stage> {
 
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const stdin = new PassThrough();
-  stdin.end(options.stdin ?? '');
+  if (options.stdin !== null) stdin.end(options.stdin ?? '');
   const stdout = options.stdout ?? new Sink();
   const stderr = new Sink();
   const daemons: DaemonStart[] = [];
@@ -94,6 +96,26 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     },
   });
   return { code, stdout: stdout instanceof Sink ? stdout.text : '', stderr: stderr.text, daemons };
+}
+
+/** Something that listens like a daemon and behaves as the test says. */
+export async function impostor(behave: (socket: Socket) => void): Promise<{ path: string } & AsyncDisposable> {
+  const path = join(temporaryFolder(), 'impostor.sock');
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    behave(socket);
+  });
+  await new Promise<void>((done) => server.listen(path, done));
+  return {
+    path,
+    [Symbol.asyncDispose]: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
 }
 
 /** Polls until the condition holds; fails after twenty seconds. */
