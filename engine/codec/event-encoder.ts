@@ -85,6 +85,8 @@ export class EventEncoder {
   #write(slot: Slot, format: EventFormat, encoding: EventEncoding, escaped: boolean, row: EventRow, peer: PeerIdentity): void {
     if (row.kind === 'update' && this.#read !== this.#generation) {
       this.#reader.over(row.bytes, row.bytesAt, row.bytesLength, row.asn4, row.addPath, peer.localAs === peer.remoteAs);
+      // RFC 7606 is for what comes in: what we sent is shown as it was sent.
+      if (row.direction === 'sent') this.#reader.withdraws = false;
       this.#read = this.#generation;
     }
     const w = this.#writer;
