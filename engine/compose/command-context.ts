@@ -95,9 +95,10 @@ function notThere(daemon: DaemonSteering, plugin: string): string | undefined {
   return daemon.host()?.stream(plugin) === undefined ? 'plugin process not running' : undefined;
 }
 
-/** Built-in plugins may send everything; another what `process NAME { send [ … ] }` of the peer grants (design §5). */
+/** Built-in plugins and modules that the operator put into this process (`use`) may send everything; an external one what `process NAME { send [ … ] }` of the peer grants (design §5). */
 export function granted(daemon: Pick<DaemonSteering, 'config' | 'host'>, plugin: string, send: string, peer: string): boolean {
-  if (daemon.host()?.kindOf(plugin) === 'built-in') return true;
+  const kind = daemon.host()?.kindOf(plugin);
+  if (kind === 'built-in' || kind === 'in-process') return true;
   const bindings = daemon.config()?.processBindings.get(plugin) ?? [];
   return bindings.some((one) => one.peer === peer && sends(one.binding, send));
 }
