@@ -21,6 +21,7 @@ import { diffConfigs } from './config/diff.ts';
 import { loadConfig } from './config/load.ts';
 import type { RunningConfig } from './config/running.ts';
 import { faultText, validateReport } from './config/validate-report.ts';
+import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import type { Log } from './core/log.ts';
@@ -92,6 +93,8 @@ class Daemon {
     if (loaded.config.environment.logBackend === 'syslog')
       this.#log.warn({}, 'the log backend syslog is not built, lines go to stderr');
     const closers: (() => Promise<void> | void)[] = [];
+    const uncaught = (error: unknown): void => this.#uncaught(error);
+    process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
     try {
       await this.#start(closers);
       if (this.#stopReason === undefined) await new Promise<void>((resolve) => (this.#end = resolve));
@@ -102,8 +105,25 @@ class Daemon {
       this.#exitCode ||= EXIT_FAILED;
     }
     await this.#close(closers);
+    process.off('uncaughtException', uncaught).off('unhandledRejection', uncaught);
     this.#rootLog.flush();
     return this.#exitCode;
+  }
+
+  /**
+   * Modules of others run in this thread (`use ./x.js`), and what one of them forgets to catch lands here: it is reported, and the daemon
+   * goes on; sessions live in another thread. A broken promise of our own code still ends the process, with Cease.
+   */
+  #uncaught(error: unknown): void {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#log?.error({ error: message }, 'an error nobody caught, of a plugin in this process or of the engine');
+    if (error instanceof Bug || this.#running === undefined) {
+      this.#exitCode ||= EXIT_FAILED;
+      this.stop('internal error');
+      return;
+    }
+    const [subject = ''] = message.split('\n');
+    this.#running.bus.report({ severity: 'error', code: 'uncaught-error', source: 'daemon', subject, message });
   }
 
   stop(reason: string): void {

@@ -51,6 +51,7 @@ test('the search finds the codes of every room', () => {
     'plugin-down',
     'rib-full',
     'reload-refused',
+    'uncaught-error',
     'state-dir-unwritable',
   ]) {
     assert.ok(found.has(code), code);
