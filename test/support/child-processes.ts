@@ -6,6 +6,8 @@ export interface Found {
   readonly parent: number;
   /** `R`, `S`, `Z`, … */
   readonly state: string;
+  /** Words of the command line, '' once it is dead. */
+  readonly command: string;
 }
 
 function processes(): readonly Found[] {
@@ -15,20 +17,21 @@ function processes(): readonly Found[] {
       // The command's name stands in brackets and may hold anything.
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const [state = '', parent = '0'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return [{ pid: Number(name), parent: Number(parent), state }];
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [{ pid: Number(name), parent: Number(parent), state, command }];
     } catch {
       return [];
     }
   });
 }
 
-/** Children of the process, those that are dead and not reaped included. */
-export function childrenOf(pid: number): readonly Found[] {
-  return processes().filter((process) => process.parent === pid);
+/** Children of the process that are dead and not reaped. */
+export function zombiesOf(pid: number): readonly Found[] {
+  return processes().filter((process) => process.parent === pid && process.state === 'Z');
 }
 
-/** Processes that work in this folder, whoever their parent is, but for one. */
-export function workingIn(folder: string, but: number): readonly Found[] {
+/** Processes that work in this folder, whoever their parent is, and what they run; but for one. */
+export function workingIn(folder: string, but = 0): readonly Found[] {
   return processes().filter((process) => {
     if (process.pid === but) return false;
     try {
@@ -37,4 +40,9 @@ export function workingIn(folder: string, but: number): readonly Found[] {
       return false;
     }
   });
+}
+
+/** Plugins among them: `raw-plugin.mjs` and what it forked, not what the daemon keeps for its own order. */
+export function pluginsIn(folder: string): readonly Found[] {
+  return workingIn(folder).filter(({ command }) => /raw-plugin|plugin\.py|sleep 3600/.test(command));
 }

@@ -1,10 +1,11 @@
 // A neighbour that announces without end: opens with the bytes it is given, then announces the same prefixes again and again, each time with
 // another MED, as fast as the daemon takes them. A process of its own, so that nobody else waits for it.
-//   node flood-speaker.mjs PORT LOCAL OPEN-HEX ATTRIBUTES-HEX PREFIXES
+//   node flood-speaker.mjs PORT LOCAL OPEN-HEX ATTRIBUTES-HEX PREFIXES MESSAGES
+// MESSAGES a second after the first round, 0 for as many as the daemon takes.
 // Says on stdout, once a second, `{"announced":N,"gap":MS}`: prefixes announced so far, the largest gap between KEEPALIVEs that came.
 import { connect } from 'node:net';
 
-const [port = '', local = '', openHex = '', attributesHex = '', prefixes = '100000'] = process.argv.slice(2);
+const [port = '', local = '', openHex = '', attributesHex = '', prefixes = '100000', pace = '0'] = process.argv.slice(2);
 const A_MESSAGE = 200;
 const attributes = Buffer.from(attributesHex, 'hex');
 const keepalive = Buffer.from(`${'ff'.repeat(16)}001304`, 'hex');
@@ -51,7 +52,11 @@ function begin(): void {
 /** MED is the attribute that changes; prefixes are /24 from 10.0.0.0 on. */
 function announce(): void {
   const count = Number(prefixes);
-  for (;;) {
+  for (let sent = 0; ; sent++) {
+    if (announced > count && sent > 0 && sent >= Number(pace) / 10 && pace !== '0') {
+      setTimeout(announce, 100);
+      return;
+    }
     const round = Math.floor(announced / count) + 1;
     const message = Buffer.alloc(23 + attributes.length + 7 + A_MESSAGE * 4);
     message.fill(0xff, 0, 16);

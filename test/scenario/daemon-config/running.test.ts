@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { childrenOf } from '../../support/child-processes.ts';
+import { pluginsIn } from '../../support/child-processes.ts';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
 import { assertCodesListed, reports } from '../../support/report-codes.ts';
 import { writeScript } from '../../support/write-script.ts';
@@ -130,7 +130,7 @@ describe('a running daemon', { timeout: 180_000 }, () => {
     }
     assert.deepEqual({ routes: await routes(zest), pid: await pluginPid(zest) }, { routes: before.routes, pid: before.pid });
     assert.ok(speaker.established);
-    assert.equal(childrenOf(zest.child.pid ?? 0).length, 1);
+    assert.equal(pluginsIn(folder).length, 1);
     const entries = await reports(zest);
     assertCodesListed(entries.map(({ code }) => code));
     assert.match(entries.find(({ code }) => code === 'reload-refused')?.message ?? '', /^line \d+: .*\[column \d+/);
@@ -157,7 +157,7 @@ describe('a running daemon', { timeout: 180_000 }, () => {
     await eventually('it is refused', async () =>
       (await reports(zest)).some(({ code }) => code === 'plugin-respawn') ? true : undefined,
     );
-    await eventually('nothing of it is left', () => (childrenOf(zest.child.pid ?? 0).length === 1 ? true : undefined));
+    await eventually('nothing of it is left', () => (pluginsIn(folder).length === 1 ? true : undefined));
     assert.equal(await pluginPid(zest), pid);
     assert.ok(speaker.established);
     const rows = (await zest.json('plugin', 'list'))['plugins'] as readonly { name: string }[];

@@ -12,6 +12,8 @@ import { writeScript } from '../../support/write-script.ts';
 import { eventually, freePort, PROGRAM, ZestProcess } from '../../support/zest-process.ts';
 
 const ROUTES = 100_000;
+/** UPDATEs a second, of 200 prefixes each. */
+const CHURN = 100;
 const FLOOD = '127.0.0.2';
 const QUIET = '127.0.0.3';
 
@@ -36,7 +38,7 @@ describe('long answers under load', { timeout: 240_000 }, () => {
       folder,
     );
     quiet = await RawSpeaker.establish({ port, local: QUIET, as: 64513, holdSeconds: 9 });
-    flood = startFlood(folder, port, FLOOD, ROUTES);
+    flood = startFlood(folder, port, FLOOD, ROUTES, CHURN);
     await eventually('the table is full', () => (flood.announced > ROUTES ? true : undefined), 30_000);
   });
   after(async () => {
