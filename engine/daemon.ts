@@ -1,5 +1,5 @@
 // The composition root: builds every part, wires it, starts in order, stops in reverse. Nothing imports it but the program.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReactorPort, ReactorSettings } from './bgp/port.ts';
@@ -24,8 +24,10 @@ import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
+import { makeFolders } from './core/folders.ts';
 import type { Log } from './core/log.ts';
 import { type LogLevel, type LogSettings, RootLog } from './core/root-log.ts';
+import { type FileText, readSettled } from './core/settled-file.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin, StartupNeeds } from './host/plan.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
@@ -73,7 +75,11 @@ class Daemon {
   #exitCode = 0;
   #end: (() => void) | undefined;
   #stopReason: string | undefined;
+  /** Settles when the start is over, well or not. */
+  #started: Promise<void> = Promise.resolve();
   #reloading: Promise<ReloadOutcome> | undefined;
+  /** The one reload that waits for `#reloading`: all who ask meanwhile share it. */
+  #waiting: Promise<ReloadOutcome> | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
@@ -81,7 +87,7 @@ class Daemon {
 
   async run(): Promise<number> {
     this.#builtins = await loadBuiltins();
-    const loaded = this.#load();
+    const loaded = this.#load(await this.#read());
     if (!loaded.ok) {
       process.stderr.write(loaded.text);
       return EXIT_FAILED;
@@ -96,7 +102,9 @@ class Daemon {
     const uncaught = (error: unknown): void => this.#uncaught(error);
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
     try {
-      await this.#start(closers);
+      const start = this.#start(closers);
+      this.#started = start.catch(() => undefined);
+      await start;
       if (this.#stopReason === undefined) await new Promise<void>((resolve) => (this.#end = resolve));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -126,20 +134,32 @@ class Daemon {
     this.#running.bus.report({ severity: 'error', code: 'uncaught-error', source: 'daemon', subject, message });
   }
 
+  /** During the start as well: plugins that are still coming up are not waited for. */
   stop(reason: string): void {
     this.#stopReason ??= reason;
     this.#end?.();
+    if (this.#running === undefined) void this.#host?.stop('shutdown');
   }
 
-  /** One at a time; a request during another waits for it and then reads the file again. */
-  async reload(): Promise<ReloadOutcome> {
-    while (this.#reloading !== undefined) await this.#reloading;
-    this.#reloading = this.#reload();
-    try {
-      return await this.#reloading;
-    } finally {
-      this.#reloading = undefined;
-    }
+  /** One at a time; all requests during one share the next, which reads the file again. Never rejects. */
+  reload(): Promise<ReloadOutcome> {
+    if (this.#reloading === undefined) return this.#beginReload();
+    this.#waiting ??= this.#reloading.then(() => {
+      this.#waiting = undefined;
+      return this.#beginReload();
+    });
+    return this.#waiting;
+  }
+
+  #isStopping(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
+  #beginReload(): Promise<ReloadOutcome> {
+    this.#reloading = this.#reload()
+      .catch((error: unknown) => this.#refuse([error instanceof Error ? error.message : String(error)]))
+      .finally(() => (this.#reloading = undefined));
+    return this.#reloading;
   }
 
   async #start(closers: (() => Promise<void> | void)[]): Promise<void> {
@@ -179,6 +199,7 @@ class Daemon {
       version: this.#options.version,
       startedAt: this.#startedAt,
       configPath: this.#options.configPath ?? '-',
+      state: () => (this.#isStopping() ? 'stopping' : this.#running === undefined ? 'starting' : 'running'),
       config: () => this.#config,
       host: () => this.#host,
       reload: () => this.reload(),
@@ -193,9 +214,11 @@ class Daemon {
       log: rootLog.log('command.door'),
     });
     closers.push(() => door.close());
+    this.#takeMarksAway(config);
 
     // The plugins of the reactor read its settings while they start: they are there before the peers are.
     await reactor.apply({ ...config.reactor, peers: [] });
+    if (this.#isStopping()) return;
     const host = new PluginHost({
       clock,
       log: rootLog.log('plugin'),
@@ -232,6 +255,7 @@ class Daemon {
     this.#host = host;
     closers.push(() => host.stop('shutdown'));
     const outcome = await host.start(config.plugins, config.hub, needs(config));
+    if (this.#isStopping()) return;
     if (!outcome.ok) {
       if (outcome.kind === 'fatal') this.#exitCode = EXIT_FATAL_PLUGIN;
       throw new Error(`plugin ${outcome.plugin}: ${outcome.reason}`);
@@ -255,24 +279,19 @@ class Daemon {
   }
 
   async #reload(): Promise<ReloadOutcome> {
+    await this.#started;
     const parts = this.#running;
     const before = this.#config;
-    if (parts === undefined || before === undefined) return { ok: false, errors: ['the daemon is still starting'] };
+    if (parts === undefined || before === undefined || this.#isStopping())
+      return { ok: false, errors: ['the daemon is stopping'] };
     if (this.#options.configPath === undefined) {
       return { ok: false, errors: ['the configuration came by standard input: there is no file to read again'] };
     }
-    const loaded = this.#load();
-    if (!loaded.ok) {
-      parts.log.error({ errors: loaded.errors }, 'reload refused, the running configuration stays');
-      parts.bus.report({
-        severity: 'error',
-        code: 'reload-refused',
-        source: 'config',
-        subject: this.#options.configPath,
-        message: loaded.errors[0] ?? 'the configuration is invalid',
-      });
-      return { ok: false, errors: loaded.errors };
-    }
+    const file = await this.#read();
+    // A file that was cut to nothing is being written, or was lost: no reason to end every session.
+    if (file.ok && file.text.trim() === '') return this.#refuse([`${this.#options.configPath} is empty`]);
+    const loaded = this.#load(file);
+    if (!loaded.ok) return this.#refuse(loaded.errors);
     const { config } = loaded;
     const diff = diffConfigs(before, config);
     this.#config = config;
@@ -284,8 +303,9 @@ class Daemon {
       this.#config = before;
       parts.bus.setBindings(bindingsByPeer(before));
       await parts.host.apply(before.plugins, before.hub, needs(before));
-      return { ok: false, errors: [`${plugins.plugin}: ${plugins.reason}`] };
+      return this.#refuse([`${plugins.plugin}: ${plugins.reason}`]);
     }
+    if (this.#isStopping()) return { ok: false, errors: ['the daemon is stopping'] };
     const applied = await this.#applyPeers(parts, config);
     const { added, removed, changed, unchanged } = applied;
     parts.log.info({ added, removed, changed, unchanged: unchanged.length }, 'configuration reloaded');
@@ -304,17 +324,31 @@ class Daemon {
     };
   }
 
-  #load():
+  #refuse(errors: readonly string[]): ReloadOutcome {
+    this.#log?.error({ errors }, 'reload refused, the running configuration stays');
+    this.#running?.bus.report({
+      severity: 'error',
+      code: 'reload-refused',
+      source: 'config',
+      subject: this.#options.configPath ?? '-',
+      message: errors[0] ?? 'the configuration is invalid',
+    });
+    return { ok: false, errors };
+  }
+
+  #read(): Promise<FileText> {
+    const { text, configPath = '-' } = this.#options;
+    return text === undefined ? readSettled(configPath, this.#clock) : Promise.resolve({ ok: true, text });
+  }
+
+  #load(
+    file: FileText,
+  ):
     | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly string[] }
     | { readonly ok: false; readonly errors: readonly string[]; readonly text: string } {
+    if (!file.ok) return { ok: false, errors: [file.reason], text: `error: ${file.reason}\n` };
+    const { text } = file;
     const path = this.#options.configPath ?? '-';
-    let text: string;
-    try {
-      text = this.#options.text ?? readFileSync(path, 'utf8');
-    } catch (error) {
-      const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
-      return { ok: false, errors: [reason], text: `error: ${reason}\n` };
-    }
     const builtins = autoloadedNames(this.#builtins);
     const loaded = loadConfig(text, { path, env: this.#options.env, flags: this.#options.flags, builtins });
     if (loaded.ok) return { ok: true, config: loaded.config, warnings: loaded.warnings.map((warning) => warning.message) };
@@ -327,15 +361,26 @@ class Daemon {
     return this.#host;
   }
 
+  /** What an earlier daemon may have left: nobody must take it for ours. */
+  #takeMarksAway(config: RunningConfig): void {
+    const { readyFile } = config.environment;
+    if (readyFile === '') return;
+    try {
+      if (lstatSync(readyFile).isFile()) unlinkSync(readyFile);
+    } catch {
+      // It is reported when it cannot be written.
+    }
+  }
+
   /** The ready file and the pid file; taken away at the end. */
   #writeMarks(config: RunningConfig, closers: (() => void)[]): void {
     const { readyFile, pidFile } = config.environment;
     for (const file of [readyFile, pidFile]) {
       if (file === '') continue;
       try {
-        mkdirSync(dirname(file), { recursive: true });
+        makeFolders(dirname(file));
         writeFileSync(file, `${process.pid}\n`);
-        if (file === pidFile) closers.push(() => rmSync(file, { force: true }));
+        if (file === pidFile) closers.push(() => takeOurs(file));
       } catch (error) {
         this.#log?.error({ file, error: error instanceof Error ? error.message : String(error) }, 'a file could not be written');
       }
@@ -354,6 +399,11 @@ class Daemon {
       }
     }
   }
+}
+
+/** Takes the pid file away, unless another daemon has written its own there. */
+function takeOurs(file: string): void {
+  if (readFileSync(file, 'utf8').trim() === String(process.pid)) unlinkSync(file);
 }
 
 interface Running {

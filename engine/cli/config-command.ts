@@ -1,8 +1,10 @@
 /** `zest config validate FILE|-`: is this configuration good? By exit code: 0 valid, 1 invalid, 2 unreadable (daemon-config §12). */
-import { readFileSync } from 'node:fs';
+import { systemClock } from '../core/clock.ts';
 import { nearest } from '../core/nearest.ts';
+import { type FileText, readSettled } from '../core/settled-file.ts';
 import { unreadableReport, validateReport } from '../config/validate-report.ts';
-import { readAll, unreadable } from './daemon-command.ts';
+import { readAll } from './daemon-command.ts';
+import { visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 
@@ -38,18 +40,17 @@ export async function configCommand(args: readonly string[], io: CliIo, options:
     );
   }
   if (file === undefined || more.length > 0) throw new UsageError('zest config validate takes one FILE, or - for standard input');
-  const reason = file === '-' ? undefined : unreadable(file);
-  const report =
-    reason === undefined
-      ? validateReport(file === '-' ? await readAll(io) : readFileSync(file, 'utf8'), file, {
-          env: io.environment,
-          builtins: await io.autoloaded(),
-          json: options.json,
-          verbose: values.verbose === true,
-          quiet: values.quiet === true,
-        })
-      : unreadableReport(file, reason);
-  io.stdout.write(report.stdout);
-  io.stderr.write(report.stderr);
+  const read: FileText = file === '-' ? { ok: true, text: await readAll(io) } : await readSettled(file, systemClock);
+  const report = read.ok
+    ? validateReport(read.text, file, {
+        env: io.environment,
+        builtins: await io.autoloaded(),
+        json: options.json,
+        verbose: values.verbose === true,
+        quiet: values.quiet === true,
+      })
+    : unreadableReport(file, read.reason);
+  io.stdout.write(options.json ? visibleJson(report.stdout) : visibleLines(report.stdout));
+  io.stderr.write(visibleLines(report.stderr));
   return report.exitCode;
 }

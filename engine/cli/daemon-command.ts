@@ -49,7 +49,7 @@ export async function daemonCommand(args: readonly string[], io: CliIo, options:
 }
 
 /** Why a file cannot be read; `undefined` when it can. */
-export function unreadable(file: string): string | undefined {
+function unreadable(file: string): string | undefined {
   try {
     if (!statSync(file).isFile()) return `${file} is not a file`;
     accessSync(file, constants.R_OK);

@@ -1,6 +1,7 @@
 /** Lines typed before, kept between shells: in the state directory, for the user alone. */
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../core/folders.ts';
 import { setting, type Environment } from '../core/control-socket.ts';
 
 const DEFAULT_LINES = 100;
@@ -29,7 +30,7 @@ export class History {
   save(): void {
     if (this.path === undefined || this.limit === 0) return;
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      makeFolders(dirname(this.path), 0o700);
       const aside = `${this.path}.${process.pid}`;
       writeFileSync(
         aside,

@@ -113,6 +113,7 @@ export interface DaemonControl {
   readonly startedAt: number;
   /** `-` for standard input, '' for none */
   readonly configPath: string;
+  state(): 'starting' | 'running' | 'stopping';
   /** Dotted quad; '' before a configuration is applied. */
   routerId(): string;
   localAs(): number;

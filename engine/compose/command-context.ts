@@ -13,6 +13,7 @@ export interface DaemonSteering {
   readonly version: string;
   readonly startedAt: number;
   readonly configPath: string;
+  state: CommandContext['daemon']['state'];
   config(): RunningConfig | undefined;
   host(): PluginHost | undefined;
   reload: CommandContext['daemon']['reload'];
@@ -48,6 +49,7 @@ export function commandContext(parts: ContextParts): CommandContext {
       pid: process.pid,
       startedAt: daemon.startedAt,
       configPath: daemon.configPath,
+      state: () => daemon.state(),
       routerId: () => {
         const config = daemon.config();
         return config === undefined ? '' : formatIpv4(config.reactor.routerId);

@@ -2,8 +2,9 @@
  * Where the control socket is, and whether its folder can be trusted. The daemon and the command line agree on it here
  * (design §3): `--socket`, else `ze.control.socket`, else `$XDG_RUNTIME_DIR/zest/control.sock`, else `/tmp/zest-<uid>/control.sock`.
  */
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolders } from './folders.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,7 +45,7 @@ export function prepareFolder(path: string, uid: number): void {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAXIMUM_PATH_BYTES)
     throw new Error(`the socket path has ${bytes} bytes, at most ${MAXIMUM_PATH_BYTES} can be used: ${path}`);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolders(dirname(path), 0o700);
   const reason = untrustedFolder(path, uid);
   if (reason !== undefined) throw new Error(`the control socket cannot be there: ${reason}`);
 }

@@ -4,9 +4,10 @@
  * loaded when the first hub opens, so that a daemon without external plugins never pays for it.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { makeFolders } from '../core/folders.ts';
 
 const HOUR = 3_600_000;
 const CA_YEARS = 10;
@@ -156,22 +157,8 @@ async function readAuthority(directory: string, now: number): Promise<KeyPair | 
   }
 }
 
-/** `mkdir -p`, one level at a time: Node's own never returns where a parent exists but refuses children (`/proc`). */
-async function makeFolders(directory: string): Promise<void> {
-  const missing: string[] = [];
-  for (let at = resolve(directory); ; at = dirname(at)) {
-    if ((await stat(at).catch(() => undefined)) !== undefined || at === dirname(at)) break;
-    missing.push(at);
-  }
-  for (const folder of missing.reverse()) {
-    await mkdir(folder, { mode: 0o700 }).catch((cause: unknown) => {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-    });
-  }
-}
-
 async function storeAuthority(directory: string, ca: KeyPair): Promise<void> {
-  await makeFolders(directory);
+  makeFolders(directory, 0o700);
   const path = join(directory, CA_FILE);
   const fresh = `${path}.${process.pid}`;
   await writeFile(fresh, `${ca.key.trimEnd()}\n${ca.cert}`, { mode: 0o600 });

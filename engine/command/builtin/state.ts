@@ -63,7 +63,7 @@ async function daemonStatus({ context }: Call): Promise<unknown> {
   const peers = await reactor.snapshot();
   const ms = clock.wall() - daemon.startedAt;
   return {
-    status: 'running',
+    status: daemon.state(),
     version: context.version,
     pid: daemon.pid,
     uptime: elapsed(ms),

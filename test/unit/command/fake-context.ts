@@ -284,6 +284,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       pid: 4711,
       startedAt: Date.UTC(2026, 0, 1) - 65_000,
       configPath: '/etc/zest.conf',
+      state: () => 'running',
       routerId: () => '192.0.2.254',
       localAs: () => 64500,
       reload: () => Promise.resolve({ ok: false, errors: ['line 3: unknown field'] }),
