@@ -44,7 +44,7 @@ export class Rib {
     });
     routes.countPrefixes((peer, family) => this.store.known(family)?.rib.received[peer] ?? 0);
     routes.onFlush(() => this.flush());
-    routes.onPeerUp((peer, _families, done) => this.#peerUp(peer, done));
+    routes.onPeerUp((peer, families, done) => this.#peerUp(peer, families, done));
     routes.onPeerDown((peer) => this.#peerDown(peer));
     routes.onOriginated((owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop) =>
       this.out.store(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop),
@@ -102,7 +102,9 @@ export class Rib {
     return [...this.#retained];
   }
 
-  #peerUp(peer: number, done: () => void): void {
+  #peerUp(peer: number, families: readonly number[], done: () => void): void {
+    // Tables are made before the first route is there: to reserve them costs the time of thousands of routes.
+    for (const family of families) this.store.family(family);
     // The routes of the session before must be gone before the first one of this session comes.
     for (const sweep of this.#sweeps) if (sweep.peer === peer) sweep.finish();
     this.learn(peer);

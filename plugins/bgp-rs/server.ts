@@ -120,6 +120,7 @@ export class RouteServer {
     const { routes } = this;
     this.store.peers.set(peer, routes.external(peer), routes.routerId(peer), addressBytes(routes.peers.address(peer)) ?? NONE);
     this.#families.set(peer, families);
+    for (const family of families) this.store.family(family);
     if (this.mode === 'best-path') for (const table of routes.bestTables()) this.#exporter(table);
     this.#replay(peer, 0, done);
   }

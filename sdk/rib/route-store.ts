@@ -69,12 +69,7 @@ export class RouteStore {
     if (view.unreachLength !== 0 && !view.unreachIgnored) {
       this.family(view.unreachFamily)?.withdraw(bytes, view.unreachAt, view.unreachLength, view.unreachAddPath, peer);
     }
-    if (view.nlriLength !== 0 && !view.classicIgnored) {
-      const handle = treatAsWithdraw ? 0 : this.#block.classic(view);
-      const addPath = view.context.addPathIpv4Unicast;
-      this.family(IPV4_UNICAST)?.announce(bytes, view.nlriAt, view.nlriLength, addPath, peer, handle);
-      if (handle !== 0) this.attributes.release(handle);
-    }
+    if (view.nlriLength !== 0 && !view.classicIgnored) this.#receiveClassic(peer, view, treatAsWithdraw);
     if (view.reachLength !== 0 && !view.reachIgnored) this.#receiveReach(peer, view, treatAsWithdraw);
   }
 
@@ -83,6 +78,14 @@ export class RouteStore {
     let sum = 0;
     for (const routes of this.families) sum += routes.rib.received[peer]!;
     return sum;
+  }
+
+  #receiveClassic(peer: number, view: UpdateView, treatAsWithdraw: boolean): void {
+    const routes = this.family(IPV4_UNICAST);
+    if (routes === undefined) return;
+    const handle = treatAsWithdraw ? 0 : this.#block.classic(view);
+    routes.announce(view.view, view.nlriAt, view.nlriLength, view.context.addPathIpv4Unicast, peer, handle);
+    if (handle !== 0) this.attributes.release(handle);
   }
 
   #receiveReach(peer: number, view: UpdateView, treatAsWithdraw: boolean): void {
