@@ -146,6 +146,11 @@ export class Egress implements ExportHost, OriginateHost {
     this.#sendEndOfRibs(peer);
   }
 
+  /** A process has sent the first routes of the session with this token; error text when that is not the session there is. */
+  sessionReady(peer: Peer, process: string, token: string): string | undefined {
+    return this.#waiting.has(peer) ? undefined : `the session is not established (${process}, token ${token})`;
+  }
+
   /** Runs `action` once the peer has had the family's End-of-RIB; at once when none is due. */
   afterEndOfRib(peer: Peer, family: number, action: () => void): void {
     const waiting = this.#waiting.get(peer);

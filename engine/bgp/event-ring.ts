@@ -11,7 +11,16 @@ import { assert } from '../core/assert.ts';
 import type { RingReader, RingWriter } from '../core/ring.ts';
 import { emptyRow } from './events.ts';
 import { DIRECTIONS, EVENT_KINDS } from './port.ts';
-import type { EventRow, LogRecord, NegotiatedSnapshot, PeerIdentity, ReactorSink, Report } from './port.ts';
+import type {
+  EventRow,
+  LogRecord,
+  NegotiatedSnapshot,
+  PeerIdentity,
+  ReactorAnswer,
+  ReactorQuestion,
+  ReactorSink,
+  Report,
+} from './port.ts';
 
 const HEAD = 40;
 const ASN4 = 1;
@@ -32,6 +41,7 @@ export interface RingSinkOwner {
   wake(): void;
   report(report: Report): void;
   log(record: LogRecord): void;
+  question(question: ReactorQuestion): Promise<ReactorAnswer>;
   /** Somebody must see every row. */
   needsEveryRow(): boolean;
   /** The ring is full and rows wait: hold the peers; or no longer. */
@@ -75,6 +85,10 @@ export class RingSink implements ReactorSink {
 
   log(record: LogRecord): void {
     this.#owner.log(record);
+  }
+
+  question(question: ReactorQuestion): Promise<ReactorAnswer> {
+    return this.#owner.question(question);
   }
 
   /** The reader gave room back. */

@@ -59,6 +59,10 @@ export class Plane {
   readonly host: PeerHost;
   settings: ReactorSettings = EMPTY;
   messageId = 0;
+  /** Every OPEN we would accept is asked about. */
+  validatesOpen = false;
+  /** Processes that say when a session's first routes are all there. */
+  announcers: ReadonlySet<string> = new Set();
   readonly #options: PlaneOptions;
   readonly #contextsById: WireContext[] = [];
   readonly #valve: Deadline;

@@ -96,6 +96,10 @@ export interface PeerSettings {
   readonly routeServerTransparent: boolean;
   readonly updates: readonly StaticUpdate[];
   readonly processes: readonly ProcessBinding[];
+  /** What received UPDATEs pass, `plugin:filter` in order; opaque here, a change is what matters. Empty: none, and no cost. */
+  readonly importFilters: readonly string[];
+  /** What UPDATEs to this peer pass. Such a peer is an update group of its own. */
+  readonly exportFilters: readonly string[];
 }
 
 export interface ReactorSettings {
@@ -262,13 +266,56 @@ export interface LogRecord {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What the reactor tells the rest of the engine. Calls return at once; the reactor never waits for the other side. */
+/** One side's OPEN: capabilities in wire order, values without code and length. */
+export interface OpenFacts {
+  /** The 4-octet number where one was sent. */
+  readonly asn: number;
+  /** u32 */
+  readonly routerId: number;
+  readonly holdTimeSeconds: number;
+  readonly capabilities: readonly { readonly code: number; readonly value: Uint8Array }[];
+}
+
+/**
+ * What the reactor asks, and lets one peer wait for: a message on its way in or out, or a session before its first KEEPALIVE.
+ * Other peers, and every timer, go on meanwhile.
+ */
+export type ReactorQuestion =
+  | {
+      readonly kind: 'filter';
+      readonly direction: 'import' | 'export';
+      /** The neighbour it came from, or is for. */
+      readonly peer: PeerIdentity;
+      /** That peer's filters in this direction, as its session has them: a reload may be under way. Never empty. */
+      readonly filters: readonly string[];
+      /** An UPDATE's body without the 19-octet header: a copy. Well-formed (RFC 7606) where we look into it. */
+      readonly body: Uint8Array;
+      /** Its encoding: 4-octet AS numbers in AS_PATH, families with path identifiers (`afi << 8 | safi`). */
+      readonly asn4: boolean;
+      readonly addPath: readonly number[];
+      /** Largest body a replacement may have, octets. */
+      readonly maxBody: number;
+    }
+  | { readonly kind: 'open'; readonly peer: PeerIdentity; readonly local: OpenFacts; readonly remote: OpenFacts };
+
+export type ReactorAnswer =
+  | { readonly kind: 'accept' }
+  /** A filter drops the message; an OPEN is refused as by `teardown` with 0/0. */
+  | { readonly kind: 'reject' }
+  /** Filters only: a whole body in the question's encoding, in place of the one asked about. */
+  | { readonly kind: 'replace'; readonly body: Uint8Array }
+  /** Imports and OPENs: NOTIFICATION, then the session ends; code 0 stands for Cease / Connection Rejected. Exports: as `reject`. */
+  | { readonly kind: 'teardown'; readonly code: number; readonly subcode: number; readonly reason: string };
+
+/** What the reactor tells the rest of the engine. Calls return at once; but for its questions the reactor waits for nothing. */
 export interface ReactorSink {
   /** Rows arrive in order. */
   event(row: EventRow): void;
   peers(list: readonly PeerIdentity[]): void;
   report(report: Report): void;
   log(record: LogRecord): void;
+  /** Asked for peers with filters, and for OPENs once `validateOpen` is on. Has a deadline of its own; never rejects. */
+  question(question: ReactorQuestion): Promise<ReactorAnswer>;
 }
 
 /** A route command ready for the wire: attributes as an RFC 4271 block (4-octet AS_PATH, without MP attributes). */
@@ -321,6 +368,15 @@ export interface ReactorPort {
   releaseCached(consumer: string, ids: readonly number[]): Promise<string | undefined>;
   /** Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. */
   interest(receivedMask: number, sentMask: number): void;
+  /** From now on every OPEN that we would accept is asked about (`ReactorSink.question`), or none. */
+  validateOpen(on: boolean): void;
+  /**
+   * Processes that report when a peer has their first routes (`signals-session-ready`). Of a peer that grants one of them `send`
+   * update or raw and `receive` state, the End-of-RIB waits for `sessionReady`, 5 s at most.
+   */
+  awaitReady(processes: readonly string[]): void;
+  /** `process` has sent the first routes of the session whose up event carried `token`; error text for any other session. */
+  sessionReady(peer: number, process: string, token: string): Promise<string | undefined>;
   /** Cache consumers outside the reactor: how many acknowledgements an update needs, and in which order they come. */
   cacheConsumer(name: string, mode: 'ordered' | 'unordered' | 'none'): void;
   /** Waits until the peer's send queue is empty, 30 s at most; error text when it is not. */

@@ -227,6 +227,18 @@ export class Reactor implements ReactorPort {
     this.#plane.feed.interest(receivedMask, sentMask);
   }
 
+  validateOpen(on: boolean): void {
+    this.#plane.validatesOpen = on;
+  }
+
+  awaitReady(processes: readonly string[]): void {
+    this.#plane.announcers = new Set(processes);
+  }
+
+  sessionReady(index: number, process: string, token: string): Promise<string | undefined> {
+    return this.#on(index, (peer) => this.#plane.egress.sessionReady(peer, process, token));
+  }
+
   cacheConsumer(name: string, mode: 'ordered' | 'unordered' | 'none'): void {
     const { cache, voice } = this.#plane;
     if (mode === 'none') cache.unregister(name);

@@ -14,7 +14,9 @@ import type {
   Origination,
   OriginationResult,
   PeerSnapshot,
+  ReactorAnswer,
   ReactorPort,
+  ReactorQuestion,
   ReactorSettings,
   ReactorSink,
   Report,
@@ -57,6 +59,7 @@ type Ask =
       readonly pipe: MessagePort;
       readonly bridge: MessagePort;
     }
+  | { readonly kind: 'reply'; readonly id: number; readonly answer: ReactorAnswer }
   | { readonly kind: 'room' };
 
 /** Far → near. */
@@ -66,6 +69,7 @@ type Tell =
   | { readonly kind: 'wake' }
   | { readonly kind: 'report'; readonly report: Report }
   | { readonly kind: 'log'; readonly record: LogRecord }
+  | { readonly kind: 'question'; readonly id: number; readonly question: ReactorQuestion }
   | { readonly kind: 'ready' };
 
 const METHODS: ReadonlySet<string> = new Set<Method>([
@@ -81,6 +85,9 @@ const METHODS: ReadonlySet<string> = new Set<Method>([
   'forwardCached',
   'releaseCached',
   'interest',
+  'validateOpen',
+  'awaitReady',
+  'sessionReady',
   'cacheConsumer',
   'flush',
   'raw',
@@ -102,10 +109,17 @@ export interface ServeOptions {
 export function serveReactor(options: ServeOptions): Reactor {
   const { port, boot } = options;
   const tell = (word: Tell): void => port.postMessage(word);
+  const questions = new Map<number, (answer: ReactorAnswer) => void>();
+  let lastQuestion = 0;
   const sink: RingSink = new RingSink(new RingWriter(boot.ring), {
     wake: () => tell({ kind: 'wake' }),
     report: (report) => tell({ kind: 'report', report }),
     log: (record) => tell({ kind: 'log', record }),
+    question: (question) =>
+      new Promise((resolve) => {
+        questions.set(++lastQuestion, resolve);
+        tell({ kind: 'question', id: lastQuestion, question });
+      }),
     needsEveryRow: () => reactor.needsEveryRow,
     hold: (held) => reactor.holdForRing(held),
   });
@@ -122,6 +136,10 @@ export function serveReactor(options: ServeOptions): Reactor {
     switch (ask.kind) {
       case 'room':
         sink.roomAgain();
+        break;
+      case 'reply':
+        questions.get(ask.id)?.(ask.answer);
+        questions.delete(ask.id);
         break;
       case 'plugin':
         reactor.startPlugin(ask.name, ask.moduleUrl, ask.pipe, ask.bridge);
@@ -222,6 +240,15 @@ export class RemoteReactor implements ReactorPort {
   interest(receivedMask: number, sentMask: number): void {
     this.#say('interest', receivedMask, sentMask);
   }
+  validateOpen(on: boolean): void {
+    this.#say('validateOpen', on);
+  }
+  awaitReady(processes: readonly string[]): void {
+    this.#say('awaitReady', processes);
+  }
+  sessionReady(peer: number, process: string, token: string): Promise<string | undefined> {
+    return this.#call('sessionReady', peer, process, token);
+  }
   cacheConsumer(name: string, mode: 'ordered' | 'unordered' | 'none'): void {
     this.#say('cacheConsumer', name, mode);
   }
@@ -274,7 +301,15 @@ export class RemoteReactor implements ReactorPort {
       case 'log':
         this.#sink.log(word.record);
         break;
+      case 'question':
+        void this.#reply(word.id, word.question);
+        break;
     }
+  }
+
+  async #reply(id: number, question: ReactorQuestion): Promise<void> {
+    const answer = await this.#sink.question(question);
+    if (this.#gone === undefined) this.#port.postMessage({ kind: 'reply', id, answer } satisfies Ask);
   }
 
   #drain(): void {

@@ -17,6 +17,7 @@ const LIVE: readonly (keyof PeerSettings)[] = [
   'manualEor',
   'updates',
   'processes',
+  'importFilters',
 ];
 
 /** The export side: the peer moves to another update group. */
@@ -29,6 +30,7 @@ const REFRESH: readonly (keyof PeerSettings)[] = [
   'nextHop',
   'linkLocal',
   'routeServerTransparent',
+  'exportFilters',
 ];
 
 export function changeOf(before: PeerSettings, after: PeerSettings): Change {

@@ -159,6 +159,7 @@ const DEAF: ReactorSink = {
   peers: () => undefined,
   report: () => undefined,
   log: () => undefined,
+  question: () => Promise.resolve({ kind: 'accept' }),
 };
 
 function rehearsal(): ReactorSettings {
@@ -207,6 +208,8 @@ function rehearsal(): ReactorSettings {
     routeServerTransparent: false,
     updates: [],
     processes: [],
+    importFilters: [],
+    exportFilters: [],
   });
   return {
     routerId: 9,

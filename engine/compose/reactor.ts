@@ -73,5 +73,6 @@ function sinkOf({ bus, log }: ReactorStart): ReactorSink {
       if (target === undefined) logs.set(record.subsystem, (target = log(record.subsystem)));
       target[record.level](record.fields, record.message);
     },
+    question: () => Promise.resolve({ kind: 'accept' }),
   };
 }

@@ -87,6 +87,8 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     routeServerTransparent: bgp.routeServerTransparent,
     updates,
     processes: bindings(fields),
+    importFilters: [],
+    exportFilters: [],
   };
 }
 

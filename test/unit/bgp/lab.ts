@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import * as net from 'node:net';
 import type {
   PeerSettings,
+  ReactorAnswer,
+  ReactorQuestion,
   ReactorSettings,
   Report,
   LogRecord,
@@ -81,6 +83,13 @@ export class RecordingSink implements ReactorSink {
   log(record: LogRecord): void {
     this.logs.push(record);
   }
+  /** What was asked, oldest first; the test answers by `reply`. */
+  readonly asked: ReactorQuestion[] = [];
+  reply: (question: ReactorQuestion) => ReactorAnswer | Promise<ReactorAnswer> = () => ({ kind: 'accept' });
+  question(question: ReactorQuestion): Promise<ReactorAnswer> {
+    this.asked.push(question);
+    return Promise.resolve(this.reply(question));
+  }
   codes(): readonly string[] {
     return this.reports.map((report) => report.code);
   }
@@ -122,6 +131,8 @@ export function peerSettings(host: number, more: Partial<PeerSettings> = {}): Pe
     routeServerTransparent: false,
     updates: [],
     processes: [],
+    importFilters: [],
+    exportFilters: [],
     ...more,
   };
 }

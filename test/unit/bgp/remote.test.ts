@@ -25,6 +25,7 @@ function ring(needsEveryRow: boolean): {
     wake: () => wakes++,
     report: () => undefined,
     log: () => undefined,
+    question: () => Promise.resolve({ kind: 'accept' }),
     needsEveryRow: () => needsEveryRow,
     hold: (on) => held.push(on),
   });

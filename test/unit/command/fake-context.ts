@@ -57,6 +57,8 @@ const SETTINGS: PeerSettings = {
   routeServerTransparent: false,
   updates: [],
   processes: [],
+  importFilters: [],
+  exportFilters: [],
 };
 
 export function peerSnapshot(
