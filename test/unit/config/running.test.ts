@@ -157,6 +157,8 @@ test('capabilities, ADD-PATH and next hops become what the reactor knows', () =>
     routeServerTransparent: true,
     updates: [],
     processes: [],
+    importFilters: [],
+    exportFilters: [],
   });
   const reactor = Object.fromEntries(Object.entries(config.reactor).filter(([name]) => name !== 'peers'));
   assert.deepEqual(reactor, {
