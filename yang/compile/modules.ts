@@ -31,7 +31,22 @@ export function text(of: Statement, keyword: string): string | undefined {
   return found === undefined ? undefined : argument(found);
 }
 
+/** RFC 7950 §7, §9: every statement without a prefix. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'action anydata anyxml argument augment base belongs-to bit case choice config contact container default description deviate ' +
+    'deviation enum error-app-tag error-message extension feature fraction-digits grouping identity if-feature import include input ' +
+    'key leaf leaf-list length list mandatory max-elements min-elements modifier module must namespace notification ordered-by ' +
+    'organization output path pattern position prefix presence range reference refine require-instance revision revision-date rpc ' +
+    'status submodule type typedef unique units uses value when yang-version yin-element'
+  ).split(' '),
+);
+
+/** Nodes and types one compilation may make: groupings that use each other double with every level. */
+export const MAXIMUM_WORK = 50_000;
+
 export class ModuleSet {
+  #work = 0;
   readonly #modules = new Map<string, Module>();
   readonly #submodules: Statement[] = [];
 
@@ -40,6 +55,7 @@ export class ModuleSet {
     const [top, second] = readStatements(source, file);
     if (top === undefined) throw new YangError({ module: file, line: 1 }, 'the module is empty');
     if (second !== undefined) throw new YangError(second, 'only one module may stand in a file');
+    for (const statement of top.children) checkKeywords(statement);
     if (top.keyword === 'submodule') {
       this.#submodules.push(top);
       return undefined;
@@ -58,6 +74,11 @@ export class ModuleSet {
     const module: Module = { name, prefix, imports, statements, at: top };
     this.#modules.set(name, module);
     return module;
+  }
+
+  /** Counts a node or a type about to be made. Throws `YangError` when there are more than anybody writes. */
+  spend(at: Statement): void {
+    if (++this.#work > MAXIMUM_WORK) throw new YangError(at, `the schema grows past ${MAXIMUM_WORK} nodes and types`);
   }
 
   #include(statement: Statement): readonly Statement[] {
@@ -129,5 +150,12 @@ export class ModuleSet {
       }
     }
     return out;
+  }
+}
+
+function checkKeywords(statement: Statement): void {
+  if (!statement.keyword.includes(':')) {
+    if (!KEYWORDS.has(statement.keyword)) throw new YangError(statement, 'is no statement of YANG');
+    for (const inner of statement.children) checkKeywords(inner);
   }
 }

@@ -17,11 +17,19 @@ export class YangError extends Error {
   readonly line: number;
 
   constructor(at: { module: string; line: number; keyword?: string; argument?: string | undefined }, message: string) {
-    const statement = at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${at.argument}`}: `;
+    const statement = at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
     super(`${at.module}:${at.line}: ${statement}${message}`);
     this.module = at.module;
     this.line = at.line;
   }
+}
+
+const SHOWN = 64;
+
+/** An argument in a message: one line, of bounded length, control characters as escapes. */
+function shown(argument: string): string {
+  const short = argument.length > SHOWN ? `${argument.slice(0, SHOWN)}…` : argument;
+  return short.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 interface Open {
@@ -88,7 +96,7 @@ interface Token {
 }
 
 function describe(token: Token): string {
-  return JSON.stringify(token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text);
+  return `"${shown(token.text)}"`;
 }
 
 class Lexer {

@@ -8,6 +8,8 @@ import { resolveType } from './types.ts';
 
 const NODE_KEYWORDS = new Set(['container', 'list', 'leaf', 'leaf-list', 'anydata', 'anyxml', 'choice', 'uses']);
 const MAX_DEPTH = 48;
+/** RFC 7950 §6.2 */
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
 
 export class Resolver {
   readonly modules: ModuleSet;
@@ -63,6 +65,8 @@ export class Resolver {
 
   #node(statement: Statement, scope: Scope): SchemaNode {
     const name = argument(statement);
+    this.modules.spend(statement);
+    if (!IDENTIFIER.test(name)) throw new YangError(statement, 'the name is no identifier');
     const common = this.#common(statement, scope);
     const inner = within(scope, statement);
     const mandatory = text(statement, 'mandatory') === 'true' ? ({ mandatory: true } as const) : {};
@@ -121,12 +125,14 @@ export class Resolver {
   }
 
   #elements(statement: Statement): { min?: number; max?: number } {
-    const min = text(statement, 'min-elements');
-    const max = text(statement, 'max-elements');
-    return {
-      ...(min === undefined ? {} : { min: Number(min) }),
-      ...(max === undefined || max === 'unbounded' ? {} : { max: Number(max) }),
+    const count = (keyword: 'min-elements' | 'max-elements'): number | undefined => {
+      const word = text(statement, keyword);
+      if (word === undefined || (word === 'unbounded' && keyword === 'max-elements')) return undefined;
+      if (!/^\d{1,9}$/.test(word)) throw new YangError(child(statement, keyword)!, 'needs a number');
+      return Number(word);
     };
+    const [min, max] = [count('min-elements'), count('max-elements')];
+    return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
   }
 
   #common(statement: Statement, scope: Scope): Omit<ContainerNode, 'kind' | 'name' | 'children' | 'presence'> {

@@ -50,6 +50,8 @@ interface NodeBase {
   readonly description?: string;
   /** The module that defines the node, when it is not the module of the parent (an augment). */
   readonly module?: string;
+  /** The module that brought the node at run time (a plugin's schema); stands on the topmost node of what it brought. */
+  readonly joined?: string;
   /** `choice` and `case` the node belongs to: at most one case of a choice may be present. */
   readonly choice?: readonly [choice: string, caseName: string];
   readonly config?: false;

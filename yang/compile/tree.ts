@@ -41,10 +41,10 @@ export class SchemaTree {
   augment(moduleText: string, file = 'schema'): SchemaTree {
     const modules = this.#modules().fork();
     const module = modules.add(moduleText, file);
-    return module === undefined ? this : this.#with(modules, [module]);
+    return module === undefined ? this : this.#with(modules, [module], true);
   }
 
-  #with(modules: ModuleSet, added: readonly Module[]): SchemaTree {
+  #with(modules: ModuleSet, added: readonly Module[], joining = false): SchemaTree {
     const resolver = new Resolver(modules);
     let root = this.root;
     const rpcs = [...this.rpcs];
@@ -54,7 +54,10 @@ export class SchemaTree {
         if (modules.get(name) === undefined) throw new YangError(module.at, `module "${name}" is not loaded`);
       }
       const scope = { module, around: [] };
-      root = append(root, resolver.nodes(module.statements, scope), module.at);
+      const deviation = module.statements.find((statement) => statement.keyword === 'deviation');
+      if (deviation !== undefined) throw new YangError(deviation, 'deviations are not taken');
+      const nodes = resolver.nodes(module.statements, scope);
+      root = append(root, joining ? nodes.map((node): SchemaNode => ({ ...node, joined: module.name })) : nodes, module.at);
       for (const statement of module.statements) {
         if (statement.keyword === 'rpc') rpcs.push(resolver.rpc(statement, scope));
         if (statement.keyword === 'augment') augments.push({ statement, module });
@@ -65,7 +68,7 @@ export class SchemaTree {
     while (left.length > 0) {
       const later: typeof augments = [];
       for (const one of left) {
-        const next = applyAugment(root, one.statement, one.module, resolver);
+        const next = applyAugment(root, one.statement, one.module, resolver, joining);
         if (next === undefined) later.push(one);
         else root = next;
       }
@@ -87,7 +90,13 @@ function append(parent: ContainerNode, nodes: readonly SchemaNode[], at: Stateme
 }
 
 /** RFC 7950 §7.17. `undefined` when the target is not there (yet). */
-function applyAugment(root: ContainerNode, statement: Statement, module: Module, resolver: Resolver): ContainerNode | undefined {
+function applyAugment(
+  root: ContainerNode,
+  statement: Statement,
+  module: Module,
+  resolver: Resolver,
+  joining: boolean,
+): ContainerNode | undefined {
   const target = argument(statement);
   if (!target.startsWith('/')) throw new YangError(statement, 'the target must start with "/"');
   const path = target
@@ -99,7 +108,11 @@ function applyAugment(root: ContainerNode, statement: Statement, module: Module,
     if (!isParent(parent)) throw new YangError(statement, `"${parent.name}" cannot hold nodes`);
     const name = path[depth];
     if (name === undefined) {
-      const extra = nodes.map((node): SchemaNode => ({ ...node, module: module.name }));
+      const extra = nodes.map((node): SchemaNode => ({
+        ...node,
+        module: module.name,
+        ...(joining ? { joined: module.name } : {}),
+      }));
       const twice = extra.find((node) => parent.children.some((other) => other.name === node.name));
       if (twice !== undefined) throw new YangError(statement, `node "${twice.name}" exists already`);
       return { ...parent, children: [...parent.children, ...extra] };

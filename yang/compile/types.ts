@@ -13,6 +13,7 @@ export interface ResolvedType {
 
 export function resolveType(statement: Statement, scope: Scope, modules: ModuleSet, depth = 0): ResolvedType {
   const name = argument(statement);
+  modules.spend(statement);
   if (depth > MAX_TYPEDEFS) throw new YangError(statement, 'typedefs refer to each other in a circle');
   const own = builtIn(name, statement, scope, modules, depth);
   if (own !== undefined) return { type: own, default: undefined };
