@@ -26,6 +26,7 @@ import {
 import { type LifeContext, type LifeSpec, PluginLife, type PluginKind, type PluginState } from './life.ts';
 import { type PluginLink, refusedAnswer, withDeadline } from './link.ts';
 import { isModulePath, moduleUrlOf } from './load-plugin.ts';
+import { findBinder } from './parent-death.ts';
 import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
 import { quote } from './quote.ts';
 import { type FailurePolicy, Registry } from './registration.ts';
@@ -114,6 +115,7 @@ export class PluginHost implements NlriCaller {
   #tiers = 0;
   #phase: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
   #refused: StartRefusal | undefined;
+  #binder: Promise<string | undefined> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(options: HostOptions) {
@@ -361,6 +363,7 @@ export class PluginHost implements NlriCaller {
       relayLevel,
       clock,
       log: log.child({ plugin: settings.name }),
+      binder: () => (this.#binder ??= findBinder()),
     });
   }
 

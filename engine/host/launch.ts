@@ -15,6 +15,7 @@ import type { Door } from './door.ts';
 import { PluginFault } from './fault.ts';
 import { withDeadline } from './link.ts';
 import { loadPlugin } from './load-plugin.ts';
+import { shellCommand } from './parent-death.ts';
 import { PortDuplex } from './port-duplex.ts';
 import { Child, childEnvironment, describeExit } from './spawn.ts';
 import { type RelayLevel, StderrRelay } from './stderr-relay.ts';
@@ -54,6 +55,8 @@ export interface ChildLaunchOptions {
   readonly relayLevel: RelayLevel;
   readonly clock: Clock;
   readonly log: Log;
+  /** What binds children to this process, see `parent-death.ts`. */
+  readonly binder: () => Promise<string | undefined>;
 }
 
 /** An external plugin: a child that dials back. */
@@ -72,9 +75,10 @@ export class ChildLauncher implements Launcher {
     });
     const { hub, internal } = door;
     const leaf = await internal.leaf();
+    const binder = await this.#options.binder();
     refuseIfAborted(signal);
     const child = new Child({
-      run: this.#options.run,
+      command: shellCommand(this.#options.run, binder),
       cwd: this.#options.folder,
       env: childEnvironment(this.#options.environment, this.#options.binFolder, {
         name,

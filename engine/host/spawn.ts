@@ -1,16 +1,18 @@
 /**
  * External children: `/bin/sh -c RUN` in a process group of its own (plugin-wire §9.1, §11). stdin and stdout lead nowhere,
  * stderr goes to the log. A child is reaped when it exits, and nothing it forked outlives it: the whole group is killed when
- * the leader is gone, when it is stopped, and when the daemon exits.
+ * the leader is gone, when it is stopped, and when the daemon exits. A daemon that is killed has no time for that: there the
+ * kernel ends the child (`parent-death.ts`).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import type { ShellCommand } from './parent-death.ts';
 import { type RelayLevel, StderrRelay } from './stderr-relay.ts';
 
 export interface ChildOptions {
-  /** Shell command. */
-  readonly run: string;
+  /** The operator's shell command, as `shellCommand` puts it. */
+  readonly command: ShellCommand;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Names the plugin already. */
@@ -70,7 +72,7 @@ export class Child {
 
   constructor(options: ChildOptions) {
     this.#clock = options.clock;
-    this.#process = spawn('/bin/sh', ['-c', options.run], {
+    this.#process = spawn(options.command.file, options.command.args, {
       cwd: options.cwd,
       env: { ...options.env },
       detached: true,

@@ -10,7 +10,7 @@ export interface Found {
   readonly command: string;
 }
 
-function processes(): readonly Found[] {
+export function processes(): readonly Found[] {
   return readdirSync('/proc').flatMap((name): Found[] => {
     if (!/^\d+$/.test(name)) return [];
     try {

@@ -236,7 +236,7 @@ test('children die with the daemon, however it ends', async () => {
     import { Child } from ${JSON.stringify(spawnModule)};
     const { silentLog } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/log'))});
     const { systemClock } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/clock'))});
-    const child = new Child({ run: 'sleep 600 & wait', cwd: '/', env: process.env, log: silentLog, relayLevel: 'off', clock: systemClock });
+    const child = new Child({ command: { file: '/bin/sh', args: ['-c', 'sleep 600 & wait'] }, cwd: '/', env: process.env, log: silentLog, relayLevel: 'off', clock: systemClock });
     process.stdout.write(String(child.pid));
     setTimeout(() => { throw new Error('the daemon dies'); }, 50);
   `;
