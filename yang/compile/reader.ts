@@ -17,7 +17,8 @@ export class YangError extends Error {
   readonly line: number;
 
   constructor(at: { module: string; line: number; keyword?: string; argument?: string | undefined }, message: string) {
-    const statement = at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
+    const statement =
+      at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
     super(`${at.module}:${at.line}: ${statement}${message}`);
     this.module = at.module;
     this.line = at.line;

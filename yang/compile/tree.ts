@@ -108,11 +108,13 @@ function applyAugment(
     if (!isParent(parent)) throw new YangError(statement, `"${parent.name}" cannot hold nodes`);
     const name = path[depth];
     if (name === undefined) {
-      const extra = nodes.map((node): SchemaNode => ({
-        ...node,
-        module: module.name,
-        ...(joining ? { joined: module.name } : {}),
-      }));
+      const extra = nodes.map(
+        (node): SchemaNode => ({
+          ...node,
+          module: module.name,
+          ...(joining ? { joined: module.name } : {}),
+        }),
+      );
       const twice = extra.find((node) => parent.children.some((other) => other.name === node.name));
       if (twice !== undefined) throw new YangError(statement, `node "${twice.name}" exists already`);
       return { ...parent, children: [...parent.children, ...extra] };
