@@ -93,7 +93,8 @@ export function attributeKeyword(word: string): Keyword | undefined {
   return NAMES.get(word);
 }
 
-interface Value {
+/** One attribute of the wire; AGGREGATOR and AS_PATH with AS numbers of four octets. */
+export interface AttributeValue {
   readonly code: number;
   /** Below 0: written, but nothing goes on the wire (`atomic-aggregate false`). */
   readonly flags: number;
@@ -102,7 +103,7 @@ interface Value {
 
 /** Reads every word of `scan`. */
 export function parseAttributes(scan: CommandScan): Parsed<CommandAttributes> {
-  const values: Value[] = [];
+  const values: AttributeValue[] = [];
   let seen = 0;
   let nextHop = NONE;
   let { rd, label, pathId } = NO_QUALIFIERS;
@@ -217,7 +218,8 @@ export function parsePathId(text: string): number {
   return text.includes('.') ? parseIpv4(text) : parseDecimal(text, 0, text.length, 0xffffffff);
 }
 
-function attributeValue(name: Keyword, items: readonly string[]): Value | string {
+/** The attribute that a keyword with these values stands for, or what is wrong with them. */
+export function attributeValue(name: Keyword, items: readonly string[]): AttributeValue | string {
   switch (name) {
     case 'origin': {
       const value = items.length === 1 ? ['igp', 'egp', 'incomplete'].indexOf(items[0]!) : -1;
@@ -256,11 +258,11 @@ function all(items: readonly string[]): string {
   return shown(items.join(' '));
 }
 
-function known(number: number, bytes: Uint8Array): Value {
+function known(number: number, bytes: Uint8Array): AttributeValue {
   return { code: number, flags: ATTRIBUTES[number]!.flags, bytes };
 }
 
-function number(attribute: number, name: string, items: readonly string[]): Value | string {
+function number(attribute: number, name: string, items: readonly string[]): AttributeValue | string {
   const text = items.length === 1 ? items[0]! : '';
   const value = parseDecimal(text, 0, text.length, 0xffffffff);
   if (value < 0) return `invalid ${name}: ${all(items)} (0..4294967295)`;
@@ -274,7 +276,7 @@ function u32(value: number): Uint8Array {
 }
 
 /** One AS_SEQUENCE, or several where it is longer than 255 numbers. */
-function asPath(items: readonly string[]): Value | string {
+function asPath(items: readonly string[]): AttributeValue | string {
   const count = items.length;
   if (count > MAX_PATH) return `as-path has more than ${MAX_PATH} numbers`;
   const bytes = new Uint8Array(2 * Math.ceil(count / 255) + 4 * count);
@@ -302,7 +304,7 @@ function each(
   size: number,
   write: (text: string, out: Uint8Array, at: number) => boolean,
   count?: number,
-): Value | string {
+): AttributeValue | string {
   if (count !== undefined && items.length !== count) return `invalid ${name}: ${all(items)}`;
   const bytes = new Uint8Array(items.length * size);
   for (let i = 0; i < items.length; i++) {
@@ -353,7 +355,7 @@ function aggregator(text: string, out: Uint8Array, at: number): boolean {
 }
 
 /** Metric TLV (RFC 7311 §3), u64. */
-function aigp(items: readonly string[]): Value | string {
+function aigp(items: readonly string[]): AttributeValue | string {
   const text = items.length === 1 ? items[0]! : '';
   if (!/^\d{1,20}$/.test(text) || BigInt(text) > 0xffffffffffffffffn) return `invalid aigp: ${all(items)}`;
   const bytes = new Uint8Array(11);
@@ -363,7 +365,7 @@ function aigp(items: readonly string[]): Value | string {
 }
 
 /** `[ code flags 0xhex ]`: any attribute the engine does not write itself. */
-function generic(items: readonly string[]): Value | string {
+function generic(items: readonly string[]): AttributeValue | string {
   const [codeText = '', flagsText = '', data = '', ...more] = items;
   const attribute = byteOf(codeText);
   const flags = byteOf(flagsText);
@@ -384,7 +386,7 @@ function byteOf(text: string): number {
 }
 
 /** The block of RFC 4271 §4.3, ascending by code. */
-function blockOf(values: Value[]): Uint8Array {
+function blockOf(values: AttributeValue[]): Uint8Array {
   let size = 0;
   let sorted = true;
   for (let i = 0; i < values.length; i++) {
