@@ -59,7 +59,7 @@ export class CodecRegistry {
 
   /** Number of a family by name, NO_FAMILY when nobody knows it. */
   number(name: string): Family {
-    return this.#named.get(name.toLowerCase()) ?? parseFamily(name);
+    return this.#named.get(name.toLowerCase()) ?? parseFamily(name.toLowerCase());
   }
 
   name(family: Family): string {

@@ -26,6 +26,8 @@ export interface PluginSite {
 /** What `definePlugin` returns, as far as the engine uses it. */
 export interface PluginDefinition {
   run(site: PluginSite): Promise<void>;
+  /** Stage 1, without a start. */
+  describe?(): Promise<unknown>;
 }
 
 /** Is a `use` value a path (from the config file's folder) and not a built-in's name? */

@@ -4,6 +4,7 @@
  */
 import type {
   CommandDecl,
+  ConfigOperationDecl,
   DeclareRegistrationInput,
   DoctorCheckDecl,
   EnricherDecl,
@@ -40,8 +41,17 @@ function oneOf(value: string | undefined, words: readonly string[]): boolean {
 
 /** Steps of the table in §2, in their order, up to the ones that need to know other plugins. Full error messages. */
 export function checkDeclaration(plugin: string, input: DeclareRegistrationInput): Fault {
+  return checkRegistration(input) ?? checkParts(plugin, input);
+}
+
+/** The first step: what makes the registration as a whole invalid. */
+export function checkRegistration(input: DeclareRegistrationInput): Fault {
   const values = checkValues(input);
-  if (values !== undefined) return `invalid registration: ${values}`;
+  return values === undefined ? undefined : `invalid registration: ${values}`;
+}
+
+/** The steps behind it: doctor checks, enrichers, pipes, answer shapes, help texts. */
+export function checkParts(plugin: string, input: DeclareRegistrationInput): Fault {
   const doctor = checkDoctorChecks(input['doctor-checks']);
   if (doctor !== undefined) return `invalid doctor check: ${doctor}`;
   const enrichers = checkEnrichers(input.enrichers);
@@ -63,10 +73,28 @@ function checkValues(input: DeclareRegistrationInput): Fault {
     const value = input[key] ?? 0;
     if (!Number.isInteger(value) || value < 0) return `${key} ${value} is not a number of seconds`;
   }
+  const filters = new Set<string>();
   return (
-    first(input.filters, checkFilter) ??
-    first(input.dependencies, (name) => (name.trim() === '' ? 'empty dependency name' : undefined))
+    first(input.filters, (filter) => checkFilter(filter) ?? checkTwice(filters, filter.name)) ??
+    first(input.dependencies, (name) => (name.trim() === '' ? 'empty dependency name' : undefined)) ??
+    first(input['config-operations'], checkConfigOperation)
   );
+}
+
+function checkTwice(seen: Set<string>, name: string): Fault {
+  if (seen.has(name)) return `filter ${quote(name)} is declared twice`;
+  seen.add(name);
+  return undefined;
+}
+
+/** The label under which the engine itself applies what nobody decomposes (§2.3). */
+const RESERVED_LABEL = 'section-apply';
+
+function checkConfigOperation({ root, operations = [] }: ConfigOperationDecl): Fault {
+  if (root.trim() === '') return 'config operation without a root';
+  if (operations.includes(RESERVED_LABEL))
+    return `config operation ${quote(RESERVED_LABEL)} of root ${quote(root)} is reserved by the engine`;
+  return operations.some((label) => label.trim() === '') ? `config operation of root ${quote(root)} without a label` : undefined;
 }
 
 function checkFilter(filter: FilterDecl): Fault {

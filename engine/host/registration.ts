@@ -2,10 +2,22 @@
  * Who provides what: everything plugins declare, keyed by plugin, so that all of it goes when the plugin goes. Registering is
  * all or nothing: the first refusal undoes what the same declaration has registered, in reverse (plugin-rpc-types §2).
  */
-import type { CapabilityDecl, CommandDecl, DeclareRegistrationInput, RegistryCommand } from '../../yang/generated/methods.ts';
+import type {
+  CapabilityDecl,
+  CommandDecl,
+  ConfigOperationDecl,
+  DeclareRegistrationInput,
+  DoctorCheckDecl,
+  EnricherDecl,
+  FamilyDecl,
+  FilterDecl,
+  RegistryCommand,
+} from '../../yang/generated/methods.ts';
 import type { PluginCapability } from '../bgp/port.ts';
 import { type CodecRegistry, ENGINE, type FamilyEntry } from '../codec/registry.ts';
-import { checkCommandName, checkDeclaration, MAX_BUDGET_SECONDS } from './registration-checks.ts';
+import { configSchema } from '../config/load.ts';
+import { PluginSchemas } from '../config/plugin-schemas.ts';
+import { checkCommandName, checkParts, checkRegistration, MAX_BUDGET_SECONDS } from './registration-checks.ts';
 import { clamp, commandKey, quote } from './quote.ts';
 import type { CommandRegistry } from './services.ts';
 
@@ -32,6 +44,8 @@ export interface Refusal {
 }
 
 export class Registry {
+  /** What running plugins add to the configuration's schema. */
+  readonly schemas = new PluginSchemas(configSchema());
   readonly #commands: CommandRegistry;
   readonly #codecs: CodecRegistry;
   readonly #entries = new Map<string, Entry>();
@@ -39,6 +53,8 @@ export class Registry {
   readonly #commandOwners = new Map<string, string>();
   /** `code` or `code peer` → plugin */
   readonly #capabilityOwners = new Map<string, string>();
+  /** Outlives the registration: while a plugin is down, what its filters' errors mean is what it said last. */
+  readonly #filters = new Map<string, readonly FilterDecl[]>();
 
   constructor(commands: CommandRegistry, codecs: CodecRegistry) {
     this.#commands = commands;
@@ -47,24 +63,30 @@ export class Registry {
 
   /** Registers a Stage 1 declaration. A refusal leaves nothing of it. */
   register(plugin: string, declaration: DeclareRegistrationInput, terms: Terms): Refusal | undefined {
-    const fault = checkDeclaration(plugin, declaration);
-    if (fault !== undefined) return { code: 'plugin-registration', message: fault };
+    const entry: Entry = { declaration, capabilities: [], undo: [] };
+    const refusal = this.#register(plugin, declaration, terms, entry);
+    if (refusal === undefined) this.#entries.set(plugin, entry);
+    else undoAll(entry);
+    return refusal;
+  }
+
+  /** In the order of the table in §2. What is taken stands in `entry.undo`. */
+  #register(plugin: string, declaration: DeclareRegistrationInput, terms: Terms, entry: Entry): Refusal | undefined {
+    const invalid =
+      checkRegistration(declaration) ?? this.#takeSchema(plugin, declaration, entry) ?? checkParts(plugin, declaration);
+    if (invalid !== undefined) return { code: 'plugin-registration', message: invalid };
     const policy = policyOf(declaration);
     if (terms.respawn === true && policy !== 'restart')
       return { code: 'plugin-respawn', message: respawnConflict(plugin, policy) };
     const missing = (declaration.dependencies ?? []).find((name) => name !== plugin && !terms.available(name));
     if (missing !== undefined) return { code: 'plugin-dependency', message: missingDependency(plugin, missing) };
-    const entry: Entry = { declaration, capabilities: [], undo: [] };
+    const foreign = this.#foreign(declaration.families ?? []);
     const refused =
       this.#takeCommands(plugin, declaration.commands ?? [], entry) ??
+      this.#decodeConflict(plugin, foreign) ??
       this.#checkPipes(plugin, declaration) ??
-      this.#takeFamilies(plugin, declaration, entry);
-    if (refused !== undefined) {
-      undoAll(entry);
-      return { code: 'plugin-registration', message: refused };
-    }
-    this.#entries.set(plugin, entry);
-    return undefined;
+      this.#takeFamilies(plugin, foreign, entry);
+    return refused === undefined ? undefined : { code: 'plugin-registration', message: refused };
   }
 
   /** Stage 3. Returns the error message; nothing of the list is registered then. */
@@ -120,6 +142,21 @@ export class Registry {
     return this.#entries.get(plugin)?.declaration;
   }
 
+  /** As last declared, also while the plugin is down; undefined: it never declared anything. */
+  filters(plugin: string): readonly FilterDecl[] | undefined {
+    return this.#filters.get(plugin);
+  }
+
+  /** The plugin is gone from the configuration. */
+  forget(plugin: string): void {
+    this.#filters.delete(plugin);
+  }
+
+  /** Who declared a capability of this code; '' = nobody. */
+  capabilityOwner(code: number): string {
+    return this.capabilities().find((one) => one.code === code)?.plugin ?? '';
+  }
+
   /** What a plugin asks for its config transactions, in seconds; cut at 600. */
   budgets(plugin: string): { readonly verifySeconds: number; readonly applySeconds: number } {
     const declaration = this.of(plugin);
@@ -127,6 +164,30 @@ export class Registry {
       verifySeconds: Math.min(declaration?.['verify-budget'] ?? 0, MAX_BUDGET_SECONDS),
       applySeconds: Math.min(declaration?.['apply-budget'] ?? 0, MAX_BUDGET_SECONDS),
     };
+  }
+
+  /** Filters by their owner; chains name them `<plugin>:<filter>`. */
+  filters(): readonly (FilterDecl & { readonly plugin: string })[] {
+    return this.#declared((declaration) => declaration.filters);
+  }
+
+  doctorChecks(): readonly (DoctorCheckDecl & { readonly plugin: string })[] {
+    return this.#declared((declaration) => declaration['doctor-checks']);
+  }
+
+  enrichers(): readonly (EnricherDecl & { readonly plugin: string })[] {
+    return this.#declared((declaration) => declaration.enrichers);
+  }
+
+  /** Who decomposes changes of which config root, and the labels it may emit. */
+  configOperations(): readonly (ConfigOperationDecl & { readonly plugin: string })[] {
+    return this.#declared((declaration) => declaration['config-operations']);
+  }
+
+  #declared<T>(
+    of: (declaration: DeclareRegistrationInput) => readonly T[] | undefined,
+  ): readonly (T & { readonly plugin: string })[] {
+    return [...this.#entries].flatMap(([plugin, { declaration }]) => (of(declaration) ?? []).map((one) => ({ ...one, plugin })));
   }
 
   plugins(): readonly string[] {
@@ -189,15 +250,36 @@ export class Registry {
     return undefined;
   }
 
-  /**
-   * Names and numbers last: a family's name outlives the plugin, so it is taken only when nothing else was refused. A family
-   * that the engine itself reads and writes stays the engine's; a plugin that names it has said nothing new.
-   */
-  #takeFamilies(plugin: string, { families = [] }: DeclareRegistrationInput, entry: Entry): string | undefined {
-    const foreign = families.filter(({ name, afi = 0, safi = 0 }) => {
+  #takeSchema(plugin: string, { schema }: DeclareRegistrationInput, entry: Entry): string | undefined {
+    if (schema === undefined) return undefined;
+    const refused = this.schemas.claim(plugin, schema);
+    if (refused !== undefined) return `invalid registration: ${refused}`;
+    entry.undo.push(() => this.schemas.release(plugin));
+    return undefined;
+  }
+
+  /** A family that the engine itself reads and writes stays the engine's; a plugin that names it has said nothing new. */
+  #foreign(families: readonly FamilyDecl[]): readonly FamilyDecl[] {
+    return families.filter(({ name, afi = 0, safi = 0 }) => {
       const known = this.#codecs.number(name);
       return this.#codecs.decoder(known) !== ENGINE || (afi !== 0 && (afi << 8) + safi !== known);
     });
+  }
+
+  #decodeConflict(plugin: string, families: readonly FamilyDecl[]): string | undefined {
+    for (const { name, mode, afi = 0, safi = 0 } of families) {
+      if (mode !== 'decode' && mode !== 'both') continue;
+      const known = this.#codecs.number(name);
+      const family = afi === 0 && safi === 0 ? known : (afi << 8) + safi;
+      const owner = known === 0 || known === family ? this.#codecs.decoder(family) : '';
+      if (owner !== '' && owner !== plugin)
+        return `registration conflict: family conflict: ${clamp(name)} already registered by ${owner}`;
+    }
+    return undefined;
+  }
+
+  /** Names and numbers last: a family's name outlives the plugin, so it is taken only when nothing else was refused. */
+  #takeFamilies(plugin: string, foreign: readonly FamilyDecl[], entry: Entry): string | undefined {
     for (const { name, afi = 0, safi = 0 } of foreign) {
       if (isWithin(afi, 0xffff) && isWithin(safi, 0xff)) continue;
       return `family registration conflict: family ${quote(name)}: AFI ${afi} SAFI ${safi} out of range`;
