@@ -1,7 +1,7 @@
 // YANG modules that plugins bring: what they add to the configuration's schema, who brought it, and what goes again with a plugin.
 import { readStatements, YangError } from '../../yang/compile/reader.ts';
 import { extension, isParent, type SchemaNode, type TypeSpec } from '../../yang/compile/schema.ts';
-import { SchemaTree } from '../../yang/compile/tree.ts';
+import type { SchemaTree } from '../../yang/compile/tree.ts';
 import { CONFIG_MODULES } from '../../yang/generated/modules.ts';
 import { clamp } from './fault.ts';
 import { makeValidators, type Validators } from './validators.ts';
