@@ -5,7 +5,7 @@ import type { FamilyRoutes } from '../../sdk/rib/family-routes.ts';
 import { BEST_CHANGED } from '../../sdk/rib/loc-rib.ts';
 import { RouteStore } from '../../sdk/rib/route-store.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
-import { familyName, isPrefixFamily } from '../../sdk/wire/family.ts';
+import { familyName, IPV4_UNICAST, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
 import { InstalledRoutes } from './install.ts';
 import { Sweep } from './sweep.ts';
@@ -30,6 +30,8 @@ export class Rib {
   constructor(routes: RoutePath, seed: number, reserve?: number) {
     this.routes = routes;
     this.store = new RouteStore({ interest: BEST_CHANGED, keeps: isPrefixFamily, seed, reserve });
+    // Reserved before anything runs: the collector looks at memory of this size, and does it better now than among the first routes.
+    this.store.family(IPV4_UNICAST);
     this.out = new AdjRibOut(routes, this.store.attributes, seed);
     this.installed = new InstalledRoutes(this);
     this.#idle = (row) => this.#reclaiming !== undefined && routes.idle(this.#reclaiming, row);

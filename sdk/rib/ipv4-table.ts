@@ -14,8 +14,8 @@ export interface TableOptions {
   readonly seed?: number;
 }
 
-const FIRST_SLOTS = 1 << 15;
-const WIDE_SLOTS = 1 << 21;
+const FIRST_SLOTS = 1 << 18;
+const WIDE_SLOTS = 1 << 20;
 /** In `lengths`: the row is free, and `addresses` holds the row freed before it, plus one. */
 const FREE = 0xff;
 
