@@ -69,10 +69,16 @@ export function definePlugin(spec: PluginSpec): PluginDefinition {
   const declaration = declarationOf(spec);
   const prepare = async (plugin: Plugin, context: Omit<RunContext, 'conn'>, inProcess: boolean): Promise<Registration> => {
     const log = context.log ?? stderrLog(plugin.name);
-    const engine = new Engine(plugin, { log, routes: context.bridge?.routes, inProcess });
+    const engine = new Engine(plugin, {
+      log,
+      routes: context.bridge?.routes,
+      inProcess,
+      inReactor: spec.placement === 'reactor',
+    });
     await spec.setup(engine);
-    engine.wire();
-    return withCommands(declaration, engine);
+    const declared = engine.completed(declaration);
+    engine.wire(declared);
+    return declared;
   };
   return {
     name: spec.name,
@@ -145,10 +151,4 @@ function declarationOf(spec: PluginSpec): Registration {
 function listed<T>(key: string, first: readonly T[] = [], second: readonly T[] = []): Record<string, readonly T[]> {
   const all = [...first, ...second];
   return all.length === 0 ? {} : { [key]: all };
-}
-
-function withCommands(declaration: Registration, engine: Engine): Registration {
-  const declared = new Map((declaration.commands ?? []).map((command) => [command.name, command]));
-  for (const command of engine.commands) declared.set(command.name, { ...command, ...declared.get(command.name) });
-  return declared.size === 0 ? declaration : { ...declaration, commands: [...declared.values()] };
 }

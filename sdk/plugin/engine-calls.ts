@@ -90,10 +90,12 @@ export abstract class EngineCalls {
   /** `updateRoute` for who has tens of thousands under way (`RouteSender`): `done` gets the counts or the error, once. */
   abstract sendRoute(peerSelector: string, command: string, done: RouteDone): void;
 
+  /** `updateRoute` for a selection of peers. Throws TypeError when it names peers and an exception. */
   updateRouteSel(selection: PeerSelection, command: string, signal?: AbortSignal): Promise<RouteCounts> {
     return this.updateRoute(selectorText(selection), command, signal);
   }
 
+  /** `updateRouteWithMeta` for a selection of peers. */
   updateRouteSelWithMeta(selection: PeerSelection, command: string, meta: RouteMeta, signal?: AbortSignal): Promise<RouteCounts> {
     return this.updateRouteWithMeta(selectorText(selection), command, meta, signal);
   }
@@ -103,10 +105,12 @@ export abstract class EngineCalls {
     await this.call('ze-plugin-engine:forward-cached', { ids, destinations }, signal);
   }
 
+  /** Acknowledges cached UPDATEs without forwarding them. A cache consumer owes this, or a forward, for every update id it got. */
   async releaseCached(ids: readonly number[], signal?: AbortSignal): Promise<void> {
     await this.call('ze-plugin-engine:release-cached', { ids }, signal);
   }
 
+  /** Sends stored received routes to one peer (its address), with the egress rules of a live forward. At most what fits a line (16 MiB). */
   async relayStoredRoute(destination: string, routes: readonly StoredRoute[], signal?: AbortSignal): Promise<void> {
     await this.call('ze-plugin-engine:relay-stored-route', { destination, routes }, signal);
   }
@@ -127,6 +131,7 @@ export abstract class EngineCalls {
     await this.call('ze-plugin-engine:inject-wire-route', { protocol, 'peer-key': peerKey, 'update-body': body }, signal);
   }
 
+  /** Decisions of a route validator; the keys of a decision are capitalised on the wire. Resolves to how many were taken. */
   batchValidate(decisions: BatchValidateInput['decisions'], signal?: AbortSignal): Promise<BatchValidateOutput> {
     return this.call('ze-plugin-engine:batch-validate', { decisions }, signal);
   }
@@ -146,6 +151,7 @@ export abstract class EngineCalls {
     return this.dispatch('ze-plugin-engine:dispatch-command', { command }, signal);
   }
 
+  /** `dispatchCommandArgs` row by row. */
   dispatchCommandArgsAnswer(input: DispatchCommandArgsInput, signal?: AbortSignal): AnswerReader {
     return this.dispatch('ze-plugin-engine:dispatch-command-args', input, signal);
   }
@@ -180,6 +186,7 @@ export abstract class EngineCalls {
     return this.call('ze-plugin-engine:decode-mp-reach', hexInput(hex, addPath), signal);
   }
 
+  /** MP_UNREACH_NLRI, as `decodeMpReach`. */
   decodeMpUnreach(hex: string, addPath = false, signal?: AbortSignal): Promise<DecodeMpUnreachOutput> {
     return this.call('ze-plugin-engine:decode-mp-unreach', hexInput(hex, addPath), signal);
   }
@@ -199,18 +206,22 @@ export abstract class EngineCalls {
     return this.call('ze-plugin-engine:state-get', { key }, signal);
   }
 
+  /** Writes base64 of at most 1 MiB. */
   statePut(key: string, data: string, signal?: AbortSignal): Promise<StatePutOutput> {
     return this.call('ze-plugin-engine:state-put', { key, data }, signal);
   }
 
+  /** Status `absent` when there was no such key. */
   stateRemove(key: string, signal?: AbortSignal): Promise<StateRemoveOutput> {
     return this.call('ze-plugin-engine:state-remove', { key }, signal);
   }
 
+  /** At most 4096 keys that begin with `prefix`. */
   stateList(prefix: string, signal?: AbortSignal): Promise<StateListOutput> {
     return this.call('ze-plugin-engine:state-list', { key: prefix }, signal);
   }
 
+  /** Adds one to a counter; resolves to its value. */
   stateIncrement(key: string, signal?: AbortSignal): Promise<StateIncrementOutput> {
     return this.call('ze-plugin-engine:state-increment', { key }, signal);
   }
@@ -223,6 +234,7 @@ export abstract class EngineCalls {
   }
 }
 
+/** The counters of an answer, whichever of their names it uses. */
 export function counts(output: UpdateRouteOutput): RouteCounts {
   const routesSent = output['routes-sent'] ?? output.announced ?? 0;
   return {

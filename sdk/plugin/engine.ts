@@ -1,96 +1,124 @@
 /**
  * What `setup(engine)` of `definePlugin` gets: the everyday calls of a plugin, the same inside the engine and outside.
  *
- * In setup one only registers; the engine answers from `onStarted` on. Whatever is not here is on `engine.plugin`.
+ * In setup one only registers; the engine answers from `onStarted` on. What is registered here is declared in stage 1 by itself.
+ * Whatever is not here is on `engine.plugin`.
  */
-import type { CommandDecl, ConfigureInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type {
+  CommandDecl,
+  ConfigApplyInput,
+  ConfigCommittedInput,
+  ConfigResult,
+  ConfigRollbackInput,
+  ConfigureInput,
+  ConfigVerifyInput,
+  DeclareRegistrationInput,
+  DoctorCheckDecl,
+  EmitEventInput,
+  EnricherDecl,
+  FilterDecl,
+  PipeDecl,
+  ValidateOpenInput,
+  ValidateOpenOutput,
+} from '../../yang/generated/methods.ts';
 import type { AnswerReader, Collapsed } from '../rpc/answer.ts';
-import { RpcError } from '../rpc/errors.ts';
-import { records } from '../rpc/records.ts';
-import { KindRows } from './kind-rows.ts';
-import type { PluginLog } from './log.ts';
-import { ObservedEvent, ObservedPeers } from './observed.ts';
-import type { Plugin } from './plugin.ts';
 import type { RouteCounts, RouteDone } from './engine-calls.ts';
+import {
+  EventRouter,
+  type GapHandler,
+  type StateHandler,
+  type Subscription,
+  type TextHandler,
+  type UpdatesHandler,
+} from './event-router.ts';
+import type { PluginLog } from './log.ts';
+import { ObservedPeers } from './observed.ts';
+import type { Plugin } from './plugin.ts';
+import {
+  type CommandHandler,
+  type DoctorHandler,
+  type EnricherHandler,
+  type FilterHandler,
+  Registrations,
+} from './registrations.ts';
 import type { RoutePath } from './route-path.ts';
-import { type PeerDirectory, STRUCTURED_KIND, type StructuredBatch } from './structured.ts';
+import { StateStore } from './state-store.ts';
+import type { PeerDirectory } from './structured.ts';
 
 type Awaitable<T> = T | Promise<T>;
-
-export type CommandHandler = (input: ExecuteCommandInput, signal: AbortSignal) => unknown;
-
-export interface Subscription {
-  /** `update`, `update direction received`, `state`, … */
-  readonly events: readonly string[];
-  readonly peers?: readonly string[] | undefined;
-  /** Of the whole process. */
-  readonly format?: string | undefined;
-}
 
 export class Engine {
   /** Everything else: callbacks and calls of the protocol. */
   readonly plugin: Plugin;
+  /** Goes to the engine's log inside, to stderr as JSON lines outside. Constant messages, values as fields. */
   readonly log: PluginLog;
   /** The route path, for a plugin placed in the reactor; else `undefined`. */
   readonly routes: RoutePath | undefined;
   /** Peers by the small numbers of batches; outside the engine, the ones seen so far. */
   readonly peers: PeerDirectory;
-  readonly #commands = new Map<string, { readonly declaration: CommandDecl; readonly handler: CommandHandler }>();
+  /** Bytes by key, kept over restarts. */
+  readonly state: StateStore;
   readonly #inProcess: boolean;
+  readonly #inReactor: boolean;
   readonly #directory = new CurrentPeers();
   readonly #observed = new ObservedPeers();
-  readonly #updateHandlers: ((batch: StructuredBatch) => void)[] = [];
-  readonly #stateHandlers: ((peer: number, up: boolean, reason: string) => void)[] = [];
-  readonly #eventHandlers: ((event: string) => Awaitable<void>)[] = [];
-  readonly #events = new Set<string>();
-  readonly #selectors = new Set<string>();
-  #format = '';
+  readonly #router = new EventRouter();
+  readonly #registrations = new Registrations();
+  readonly #started: (() => Awaitable<void>)[] = [];
+  #wantsValidateOpen = false;
 
   constructor(
     plugin: Plugin,
-    options: { readonly log: PluginLog; readonly routes: RoutePath | undefined; readonly inProcess: boolean },
+    options: {
+      readonly log: PluginLog;
+      readonly routes: RoutePath | undefined;
+      readonly inProcess: boolean;
+      readonly inReactor?: boolean | undefined;
+    },
   ) {
     this.plugin = plugin;
     this.log = options.log;
     this.routes = options.routes;
+    this.state = new StateStore(plugin);
     this.#inProcess = options.inProcess;
+    this.#inReactor = options.inReactor === true || options.routes !== undefined;
     this.#directory.current = options.routes?.peers ?? this.#observed;
     this.peers = this.#directory;
   }
 
-  /** Aborted when the plugin ends. */
+  /** Aborted when the plugin ends. Hand it to timers, child processes and requests of your own. */
   get signal(): AbortSignal {
     return this.plugin.signal;
   }
 
   /**
-   * Received UPDATEs (with `sent`, sent ones too), many at a time, as bytes. Nothing of the batch may be kept. In the engine
-   * they arrive without JSON; outside they are `raw` events, and `format` `full` must be asked for by who also wants text.
+   * Received UPDATEs (with `sent`, sent ones too), many at a time, as bytes. Nothing of the batch may be kept. In the engine they arrive
+   * without JSON, unless a handler of `onEvent` wants messages or states as text; outside they are `raw` events (`full` beside such a
+   * handler). Throws in a plugin placed in the reactor.
    */
-  onUpdates(handler: (batch: StructuredBatch) => void, options: { readonly sent?: boolean | undefined } = {}): void {
-    this.#updateHandlers.push(handler);
-    this.#events.add(options.sent === true ? 'update' : 'update direction received');
-    if (!this.#inProcess) {
-      this.#events.add('negotiated');
-      if (this.#format === '') this.#format = 'raw';
-    }
+  onUpdates(handler: UpdatesHandler, options: { readonly sent?: boolean | undefined } = {}): void {
+    this.#refuseInReactor('onUpdates', 'engine.routes.onUpdate');
+    this.#router.onUpdates(handler, options.sent === true);
   }
 
-  /** Sessions up and down; `peer` indexes `engine.peers`. */
-  onState(handler: (peer: number, up: boolean, reason: string) => void): void {
-    this.#stateHandlers.push(handler);
-    this.#events.add('state');
+  /** Sessions up and down; `peer` indexes `engine.peers`. Throws in a plugin placed in the reactor. */
+  onState(handler: StateHandler): void {
+    this.#refuseInReactor('onState', 'engine.routes.onPeerUp and onPeerDown');
+    this.#router.onState(handler);
   }
 
   /**
-   * Event texts (JSON) as the protocol delivers them, one after another. Subscribed from the start. Inside the engine, a plugin
-   * with `onUpdates` or `onState` gets updates and states as rows only.
+   * Event texts (JSON) as the protocol delivers them, one after another; each handler gets what its own subscription names. Subscribed
+   * from the start, those of other namespaces than `bgp` when the plugin is up. A throw answers the batch with `error`: its rest is
+   * dropped, and the daemon shows it in `show errors` and as the plugin's last error.
    */
-  onEvent(subscription: Subscription, handler: (event: string) => Awaitable<void>): void {
-    this.#eventHandlers.push(handler);
-    for (const event of subscription.events) this.#events.add(event);
-    for (const peer of subscription.peers ?? []) this.#selectors.add(peer);
-    if (subscription.format !== undefined) this.#format = subscription.format;
+  onEvent(subscription: Subscription, handler: TextHandler): void {
+    this.#router.onText(subscription, handler);
+  }
+
+  /** Events were dropped because this plugin did not keep up. Without a handler it is a warning in the log. */
+  onGap(handler: GapHandler): void {
+    this.#router.onGap(handler);
   }
 
   /** A command of the plugin's. An (async) generator answers row by row; any other value is the one document. */
@@ -99,28 +127,76 @@ export class Engine {
   command(name: string, second: Omit<CommandDecl, 'name'> | CommandHandler, third?: CommandHandler): void {
     const handler = typeof second === 'function' ? second : third;
     if (handler === undefined) throw new TypeError(`command "${name}" needs a handler`);
-    const declaration: CommandDecl = typeof second === 'function' ? { name } : { ...second, name };
-    this.#commands.set(keyOf(name), { declaration, handler });
+    this.#registrations.command(typeof second === 'function' ? { name } : { ...second, name }, handler);
   }
 
-  /** Stage 2: the engine cannot be called from here. */
+  /** A pipe alias on a command of this plugin's: `show | NAME` stands for the operators of `expansion`. */
+  pipe(declaration: PipeDecl): void {
+    this.#registrations.pipe(declaration);
+  }
+
+  /** A route filter, named `<plugin>:<name>` in the filter chains of the configuration. */
+  filter(declaration: FilterDecl, handler: FilterHandler): void {
+    this.#registrations.filter(declaration, handler);
+  }
+
+  /** A check of `zest doctor`. */
+  doctorCheck(declaration: DoctorCheckDecl, handler: DoctorHandler): void {
+    this.#registrations.doctorCheck(declaration, handler);
+  }
+
+  /** Adds members to the answer of a show command. */
+  enricher(declaration: EnricherDecl, handler: EnricherHandler): void {
+    this.#registrations.enricher(declaration, handler);
+  }
+
+  /** Stage 2: the sections of `roots`. The engine cannot be called from here. A throw refuses the configuration. */
   onConfigure(handler: (input: ConfigureInput) => Awaitable<void>): void {
     this.plugin.onConfigure(handler);
   }
 
-  /** The plugin is up; the engine answers. */
-  onStarted(handler: () => Awaitable<void>): void {
-    this.plugin.onStarted(handler);
+  /** A candidate for the roots of this plugin that change. A throw, or a result with status `error`, refuses it. */
+  onConfigVerify(handler: (input: ConfigVerifyInput, signal: AbortSignal) => Awaitable<ConfigResult | undefined>): void {
+    this.plugin.onConfigVerify(handler);
   }
 
+  /** The differences, to be applied. A throw, or a result with status `error`, rolls the transaction back. See `journal()`. */
+  onConfigApply(handler: (input: ConfigApplyInput, signal: AbortSignal) => Awaitable<ConfigResult | undefined>): void {
+    this.plugin.onConfigApply(handler);
+  }
+
+  /** Undo what was applied since the last commit. Not called when nothing was. A throw marks the plugin broken. */
+  onConfigRollback(handler: (input: ConfigRollbackInput, signal: AbortSignal) => Awaitable<void>): void {
+    this.plugin.onConfigRollback(handler);
+  }
+
+  /** What was applied stays. */
+  onConfigCommitted(handler: (input: ConfigCommittedInput, signal: AbortSignal) => Awaitable<void>): void {
+    this.plugin.onConfigCommitted(handler);
+  }
+
+  /** Accepts or refuses sessions by both OPENs; declares `wants-validate-open`. The engine waits five seconds. */
+  onValidateOpen(handler: (input: ValidateOpenInput, signal: AbortSignal) => Awaitable<ValidateOpenOutput>): void {
+    this.#wantsValidateOpen = true;
+    this.plugin.onValidateOpen(handler);
+  }
+
+  /** The plugin is up; the engine answers. Events wait until every handler is done. Several run in order. */
+  onStarted(handler: () => Awaitable<void>): void {
+    this.#started.push(handler);
+  }
+
+  /** Every plugin's commands can be dispatched. */
   onAllPluginsReady(handler: () => Awaitable<void>): void {
     this.plugin.onAllPluginsReady(handler);
   }
 
+  /** The engine says goodbye: `shutdown`, `restart`, …; it waits half a second. */
   onBye(handler: (reason: string) => Awaitable<void>): void {
     this.plugin.onBye(handler);
   }
 
+  /** One route command for the peers selected; many routes go through `RouteSender`. */
   updateRoute(peerSelector: string, command: string, signal?: AbortSignal): Promise<RouteCounts> {
     return this.plugin.updateRoute(peerSelector, command, signal);
   }
@@ -130,75 +206,57 @@ export class Engine {
     this.plugin.sendRoute(peerSelector, command, done);
   }
 
+  /** Runs a command line of any plugin's or the engine's; resolves to its answer as one value. */
   dispatchCommand(command: string, signal?: AbortSignal): Promise<Collapsed> {
     return this.plugin.dispatchCommand(command, signal);
   }
 
+  /** The same row by row. */
   dispatchCommandAnswer(command: string, signal?: AbortSignal): AnswerReader {
     return this.plugin.dispatchCommandAnswer(command, signal);
   }
 
-  /** Commands registered so far. */
-  get commands(): readonly CommandDecl[] {
-    return [...this.#commands.values()].map((command) => command.declaration);
+  /** An event of this plugin's own for whoever subscribed to it; resolves to how many processes get it. */
+  emitEvent(input: EmitEventInput, signal?: AbortSignal): Promise<number> {
+    return this.plugin.emitEvent(input, signal);
   }
 
-  /** Puts what was registered onto the plugin; called once, after setup. */
-  wire(): void {
-    if (this.#commands.size > 0) this.plugin.onExecuteCommand((input, signal) => this.#execute(input, signal));
-    if (this.#events.size > 0) this.plugin.setStartupSubscriptions([...this.#events], [...this.#selectors], this.#format);
-    if (this.#inProcess && this.#updateHandlers.length + this.#stateHandlers.length > 0) {
-      const updates = new KindRows(STRUCTURED_KIND.update);
-      const states = new KindRows(STRUCTURED_KIND.state);
-      this.plugin.onStructuredEvent((batch) => this.#structured(batch, updates, states));
-      if (this.#eventHandlers.length > 0) this.plugin.onEvent((text) => this.#text(text));
-      return;
+  /** The declaration with everything that was registered. */
+  completed(declaration: DeclareRegistrationInput): DeclareRegistrationInput {
+    const complete = this.#registrations.complete(declaration);
+    return this.#wantsValidateOpen ? { ...complete, 'wants-validate-open': true } : complete;
+  }
+
+  /** Puts what was registered onto the plugin; called once, after setup, with the completed declaration. */
+  wire(declared: DeclareRegistrationInput): void {
+    this.#registrations.wire(this.plugin, declared);
+    const wiring = this.#router.wire(
+      this.#inProcess && !this.#inReactor,
+      this.#observed,
+      (peers) => {
+        this.#directory.current = peers;
+      },
+      (gap) => this.log.warn(gap, 'events were dropped: the plugin did not keep up'),
+    );
+    const others = wiring?.others ?? [];
+    if (this.#started.length > 0 || others.length > 0) {
+      this.plugin.onStarted(async () => {
+        for (const other of others) await this.plugin.subscribeEvents({ ...other, envelope: true });
+        for (const handler of this.#started) await handler();
+      });
     }
-    if (this.#events.size === 0) return;
-    const event = new ObservedEvent(this.#observed);
-    const wantsRows = this.#updateHandlers.length + this.#stateHandlers.length > 0;
-    this.plugin.onEvent(async (text) => {
-      if (wantsRows && event.load(text)) {
-        const isUpdate = event.kind() === STRUCTURED_KIND.update;
-        this.#deliver(isUpdate ? event : undefined, isUpdate ? undefined : event);
-      }
-      await this.#text(text);
-    });
+    if (wiring === undefined) return;
+    if (wiring.events.length > 0) this.plugin.setStartupSubscriptions(wiring.events, wiring.peers, wiring.format);
+    if (wiring.structured !== undefined) this.plugin.onStructuredEvent(wiring.structured);
+    this.plugin.onEvent(wiring.text);
   }
 
-  #structured(batch: StructuredBatch, updates: KindRows, states: KindRows): void {
-    if (this.routes === undefined) this.#directory.current = batch.peers;
-    this.#deliver(updates.over(batch), states.over(batch));
+  #refuseInReactor(what: string, instead: string): void {
+    if (!this.#inReactor) return;
+    throw new Error(
+      `${what} is for plugins in the main thread or outside; this one is placed in the reactor's thread: use ${instead}`,
+    );
   }
-
-  #deliver(updates: StructuredBatch | undefined, states: StructuredBatch | undefined): void {
-    if (updates !== undefined) for (const handler of this.#updateHandlers) handler(updates);
-    if (states === undefined || this.#stateHandlers.length === 0) return;
-    for (let row = 0; row < states.count; row++) {
-      for (const handler of this.#stateHandlers) handler(states.peer(row), states.up(row), states.reason(row));
-    }
-  }
-
-  async #text(text: string): Promise<void> {
-    for (const handler of this.#eventHandlers) await handler(text);
-  }
-
-  #execute(input: ExecuteCommandInput, signal: AbortSignal): unknown {
-    const command = this.#commands.get(keyOf(input.command));
-    if (command === undefined) throw new RpcError('error', `no such command: ${input.command}`);
-    const result = command.handler(input, signal);
-    const columns = command.declaration.columns;
-    if (command.declaration.shape !== 'tab' || columns === undefined) return result;
-    return isRows(result) ? records(result, { columns }) : result;
-  }
-}
-
-function isRows(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value);
-}
-
-function keyOf(command: string): string {
-  return command.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 }
 
 /** The directory of the moment, behind one object that an author may keep. */

@@ -25,12 +25,16 @@ export {
   runExternal,
   type RunContext,
 } from './define.ts';
-export { type CommandHandler, Engine, type Subscription } from './engine.ts';
+export { Engine } from './engine.ts';
 export { type PeerSelection, type RouteCounts, type RouteDone, selectorText } from './engine-calls.ts';
+export type { Gap, GapHandler, StateHandler, Subscription, TextHandler, UpdatesHandler } from './event-router.ts';
 export { type Journal, journal } from './journal.ts';
 export { type PluginLog, stderrLog } from './log.ts';
 export { Plugin, type PluginOptions, type Registration, StageError } from './plugin.ts';
 export { queryModeRequested, runOrDeclare } from './query.ts';
+export type { CommandHandler, DoctorHandler, EnricherHandler, FilterHandler } from './registrations.ts';
 export type * from './route-path.ts';
 export { attributeText, type RouteAttributes, RouteSender, type RouteSenderOptions, type SentRoutes } from './routes.ts';
+export { StateStore } from './state-store.ts';
 export { type PeerDirectory, STRUCTURED_KIND, type StructuredBatch } from './structured.ts';
+export { Union, union, type UnionCounts, type UnionHandler, type UnionOptions } from './union.ts';

@@ -1,21 +1,27 @@
-/** The rows of one kind out of a mixed structured batch, without copying anything but row numbers. */
+/** The rows of one kind (and direction) out of a mixed structured batch, without copying anything but row numbers. */
 import type { PeerDirectory, StructuredBatch } from './structured.ts';
 
 export class KindRows implements StructuredBatch {
   readonly #kind: number;
+  readonly #direction: number;
   #batch: StructuredBatch | undefined;
   #rows = new Int32Array(256);
   count = 0;
 
-  constructor(kind: number) {
+  /** `direction` 0 = any. */
+  constructor(kind: number, direction = 0) {
     this.#kind = kind;
+    this.#direction = direction;
   }
 
   /** The batch itself when every row is of the kind, else this view of it; `undefined` when none is. Valid as long as `batch`. */
   over(batch: StructuredBatch): StructuredBatch | undefined {
     if (this.#rows.length < batch.count) this.#rows = new Int32Array(batch.count * 2);
     this.count = 0;
-    for (let row = 0; row < batch.count; row++) if (batch.kind(row) === this.#kind) this.#rows[this.count++] = row;
+    for (let row = 0; row < batch.count; row++) {
+      if (batch.kind(row) !== this.#kind) continue;
+      if (this.#direction === 0 || batch.direction(row) === this.#direction) this.#rows[this.count++] = row;
+    }
     this.#batch = batch;
     if (this.count === 0) return undefined;
     return this.count === batch.count ? batch : this;

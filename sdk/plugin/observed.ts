@@ -6,7 +6,6 @@
  * path ids is learnt from `negotiated` events; before one is seen: four octets, no path ids. Raw events carry no message id.
  */
 import { parseFamily } from '../wire/family.ts';
-import { parseJson } from '../rpc/json.ts';
 import { type PeerDirectory, STRUCTURED_KIND, type StructuredBatch } from './structured.ts';
 
 /** Peers remembered; past it the oldest number is reused for nobody: later peers share the last one. */
@@ -33,20 +32,8 @@ export class ObservedPeers implements PeerDirectory {
 
   /** The number of the peer an event's `peer` object names. */
   see(block: unknown): number {
-    const remote = member(block, 'remote');
-    const address = text(member(remote, 'address')) || text(member(block, 'address'));
-    const local = member(block, 'local');
-    const peer: Peer = {
-      name: text(member(block, 'name')) || address,
-      address,
-      remoteAs: number(member(remote, 'as')),
-      localAs: number(member(local, 'as')),
-      group: text(member(block, 'group')),
-      asn4: true,
-      received: NONE,
-      sent: NONE,
-    };
-    const key = `${peer.name} ${address}`;
+    const peer = peerOf(block);
+    const key = `${peer.name} ${peer.address}`;
     const known = this.#byKey.get(key);
     if (known !== undefined) {
       const before = this.#peers[known]!;
@@ -56,6 +43,11 @@ export class ObservedPeers implements PeerDirectory {
     if (this.#peers.length >= MAX_PEERS) return MAX_PEERS - 1;
     this.#byKey.set(key, this.#peers.length);
     return this.#peers.push(peer) - 1;
+  }
+
+  /** A directory of the one peer of an event's `peer` object; nothing is remembered. */
+  only(block: unknown): PeerDirectory {
+    return new OnePeer(peerOf(block));
   }
 
   negotiated(index: number, value: unknown): void {
@@ -114,14 +106,8 @@ export class ObservedEvent implements StructuredBatch {
     this.peers = peers;
   }
 
-  /** Takes one event text. `false` = it is no update with bytes and no state change, and there is no row to read. */
-  load(event: string): boolean {
-    let bgp: unknown;
-    try {
-      bgp = member(parseJson(event), 'bgp');
-    } catch {
-      return false;
-    }
+  /** Takes an event's `bgp` object. `false` = it is no update with bytes and no state change, and there is no row to read. */
+  load(bgp: unknown): boolean {
     const message = member(bgp, 'message');
     const type = text(member(message, 'type'));
     this.#peer = this.peers.see(member(bgp, 'peer'));
@@ -189,6 +175,50 @@ export class ObservedEvent implements StructuredBatch {
 
   reason(): string {
     return this.#reason;
+  }
+}
+
+function peerOf(block: unknown): Peer {
+  const remote = member(block, 'remote');
+  const address = text(member(remote, 'address')) || text(member(block, 'address'));
+  return {
+    name: text(member(block, 'name')) || address,
+    address,
+    remoteAs: number(member(remote, 'as')),
+    localAs: number(member(member(block, 'local'), 'as')),
+    group: text(member(block, 'group')),
+    asn4: true,
+    received: NONE,
+    sent: NONE,
+  };
+}
+
+class OnePeer implements PeerDirectory {
+  readonly capacity = 1;
+  readonly #peer: Peer;
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+  }
+
+  name(): string {
+    return this.#peer.name;
+  }
+
+  address(): string {
+    return this.#peer.address;
+  }
+
+  remoteAs(): number {
+    return this.#peer.remoteAs;
+  }
+
+  localAs(): number {
+    return this.#peer.localAs;
+  }
+
+  group(): string {
+    return this.#peer.group;
   }
 }
 

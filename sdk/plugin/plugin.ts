@@ -4,7 +4,7 @@
  * An external plugin runs over TLS (`fromEnv`), one inside the engine over a pipe (`withConn`) that it may leave for the
  * bridge at stage 5. The author registers handlers before `run` and calls the engine from `onStarted` on.
  */
-import type { Duplex } from 'node:stream';
+import { Duplex, type Readable, type Writable } from 'node:stream';
 import type {
   CapabilityDecl,
   DeclareRegistrationInput,
@@ -23,6 +23,7 @@ import { Callbacks, type RuntimeCallback, RUNTIME_CALLBACKS } from './callbacks.
 import { counts, type RouteCounts, type RouteDone } from './engine-calls.ts';
 import { PluginHandlers } from './plugin-handlers.ts';
 
+/** What a plugin declares in stage 1; every member is optional. */
 export type Registration = DeclareRegistrationInput;
 
 /** An external process that outlives its link by this much is ended: no engine is left to end it. */
@@ -39,7 +40,9 @@ export interface PluginOptions {
 
 type State = 'new' | 'starting' | 'running' | 'closed';
 
+/** A plugin of the protocol: handlers by `on…`, then `run`, then calls. `definePlugin` is the shorter way to the same. */
 export class Plugin extends PluginHandlers {
+  /** What the engine calls it. */
   readonly name: string;
   /** Runs inside the engine. */
   readonly isInternal: boolean;
@@ -77,6 +80,11 @@ export class Plugin extends PluginHandlers {
   /** A plugin over a connection that exists. */
   static withConn(name: string, connection: Duplex, options: PluginOptions = {}): Plugin {
     return new Plugin(name, true, () => Promise.resolve(connection), options);
+  }
+
+  /** A plugin over two streams, such as the pipes of a child process: `readable` is what the engine says, `writable` what we say. */
+  static withIo(name: string, readable: Readable, writable: Writable, options: PluginOptions = {}): Plugin {
+    return Plugin.withConn(name, Duplex.from({ readable, writable }), options);
   }
 
   /** Aborted when the plugin ends. */

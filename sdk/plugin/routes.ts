@@ -17,6 +17,8 @@ export interface RouteAttributes {
   readonly largeCommunities?: readonly string[] | undefined;
   /** `target:64500:9` */
   readonly extendedCommunities?: readonly string[] | undefined;
+  /** ADD-PATH identifier (RFC 7911), u32. Routes of one prefix with different ones are different routes. */
+  readonly pathId?: number | undefined;
 }
 
 export interface RouteSenderOptions {
@@ -42,6 +44,12 @@ const GATHERED = 10_000;
 const MAX_FAULTS = 100;
 const PREFIX = /^[0-9a-fA-F.:]+\/\d{1,3}$/;
 const TOKEN = /^[^\s[\],"\\]+$/;
+/** One route's change: what a command for it begins with, and its prefix. */
+interface Change {
+  readonly head: string;
+  readonly prefix: string;
+}
+
 /** Stands for a withdraw where an attribute text stands. */
 const WITHDRAW = '';
 
@@ -61,7 +69,14 @@ export function attributeText(attributes: RouteAttributes): string {
   if (attributes.extendedCommunities !== undefined && attributes.extendedCommunities.length > 0) {
     words.push(`extended-community ${list(attributes.extendedCommunities)}`);
   }
+  // Before `nlri` it holds for every family of the command.
+  if (attributes.pathId !== undefined) words.push(`path-information ${pathIdText(attributes.pathId)}`);
   return words.join(' ');
+}
+
+function pathIdText(id: number): string {
+  if (!Number.isInteger(id) || id < 0 || id > 0xffff_ffff) throw new TypeError(`not a path identifier: ${id}`);
+  return String(id);
 }
 
 function token(word: string): string {
@@ -78,13 +93,17 @@ export interface RouteTarget {
   sendRoute(peerSelector: string, command: string, done: RouteDone): void;
 }
 
+/**
+ * `announce` and `withdraw` gather changes, which leave at the end of the turn; `ready` holds the author back, `finish` waits for every
+ * answer. Nothing throws for what the engine refuses: it is counted and told by `finish`.
+ */
 export class RouteSender {
   readonly #target: RouteTarget;
   readonly #selector: string;
   readonly #window: number;
   readonly #perCommand: number;
-  /** `family prefix` → attribute text, WITHDRAW to take it back. */
-  readonly #changes = new Map<string, string>();
+  /** `family prefix path` → what is to become of it. */
+  readonly #changes = new Map<string, Change>();
   readonly #texts = new WeakMap<RouteAttributes, string>();
   readonly #waiting: (() => void)[] = [];
   #scheduled: NodeJS.Immediate | undefined;
@@ -102,13 +121,17 @@ export class RouteSender {
     this.#perCommand = options.prefixesPerCommand ?? 500;
   }
 
-  /** `attributes` as an object (turned into text once) or as ready text. Throws TypeError for a prefix that is none. */
+  /**
+   * `attributes` as an object (turned into text once) or as ready text, which names no path. Throws TypeError for a prefix that is none.
+   */
   announce(family: string, prefix: string, attributes: RouteAttributes | string): void {
-    this.#change(family, prefix, typeof attributes === 'string' ? attributes : this.#textOf(attributes));
+    if (typeof attributes === 'string') this.#change(family, prefix, attributes, undefined);
+    else this.#change(family, prefix, this.#textOf(attributes), attributes.pathId);
   }
 
-  withdraw(family: string, prefix: string): void {
-    this.#change(family, prefix, WITHDRAW);
+  /** Takes a route back; with `pathId`, that path alone. */
+  withdraw(family: string, prefix: string, pathId?: number): void {
+    this.#change(family, prefix, WITHDRAW, pathId);
   }
 
   /** Resolves when there is room in the window: await it between many changes. */
@@ -142,9 +165,14 @@ export class RouteSender {
     return text;
   }
 
-  #change(family: string, prefix: string, attributes: string): void {
+  #change(family: string, prefix: string, attributes: string, pathId: number | undefined): void {
     if (!PREFIX.test(prefix)) throw new TypeError(`not a prefix: ${JSON.stringify(prefix)}`);
-    this.#changes.set(`${token(family)} ${prefix}`, attributes);
+    const path = pathId === undefined ? '' : `path-information ${pathIdText(pathId)} `;
+    const head =
+      attributes === WITHDRAW
+        ? `update text nlri ${token(family)} ${path}del`
+        : `update text ${attributes} nlri ${token(family)} add`;
+    this.#changes.set(`${family} ${prefix} ${path}`, { head, prefix });
     if (this.#changes.size >= GATHERED) this.#send();
     else this.#scheduled ??= setImmediate(() => this.#send());
   }
@@ -153,13 +181,10 @@ export class RouteSender {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     const groups = new Map<string, string[]>();
-    for (const [route, attributes] of this.#changes) {
-      const space = route.indexOf(' ');
-      const family = route.slice(0, space);
-      const head = attributes === WITHDRAW ? `update text nlri ${family} del` : `update text ${attributes} nlri ${family} add`;
+    for (const { head, prefix } of this.#changes.values()) {
       const group = groups.get(head);
-      if (group === undefined) groups.set(head, [route.slice(space + 1)]);
-      else group.push(route.slice(space + 1));
+      if (group === undefined) groups.set(head, [prefix]);
+      else group.push(prefix);
     }
     this.#changes.clear();
     for (const [head, prefixes] of groups) {

@@ -81,6 +81,26 @@ test('prefixes with equal attributes share commands, of two changes to one prefi
   assert.deepEqual({ ...sent, routesSent: 0 }, { announced: 5, withdrawn: 2, routesSent: 0, failed: 0, faults: [] });
 });
 
+test('paths of one prefix are routes of their own', async () => {
+  const peer = target();
+  const routes = new RouteSender(peer);
+  routes.announce('ipv4/unicast', '10.0.0.0/24', { nextHop: 'self', pathId: 1 });
+  routes.announce('ipv4/unicast', '10.0.0.0/24', { nextHop: 'self', pathId: 4_294_967_295 });
+  routes.withdraw('ipv4/unicast', '10.0.0.0/24', 7);
+  const done = routes.finish();
+  assert.deepEqual(peer.commands, [
+    '* update text next-hop self path-information 1 nlri ipv4/unicast add 10.0.0.0/24',
+    '* update text next-hop self path-information 4294967295 nlri ipv4/unicast add 10.0.0.0/24',
+    '* update text nlri ipv4/unicast path-information 7 del 10.0.0.0/24',
+  ]);
+  answerAll(peer);
+  await done;
+  for (const pathId of [-1, 1.5, 4_294_967_296]) {
+    assert.throws(() => routes.announce('ipv4/unicast', '10.0.0.0/24', { nextHop: 'self', pathId }), TypeError);
+    assert.throws(() => routes.withdraw('ipv4/unicast', '10.0.0.0/24', pathId), TypeError);
+  }
+});
+
 test('what one turn gathers leaves at its end', async () => {
   const peer = target();
   const routes = new RouteSender(peer);
