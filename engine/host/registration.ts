@@ -143,7 +143,7 @@ export class Registry {
   }
 
   /** As last declared, also while the plugin is down; undefined: it never declared anything. */
-  filters(plugin: string): readonly FilterDecl[] | undefined {
+  filtersOf(plugin: string): readonly FilterDecl[] | undefined {
     return this.#filters.get(plugin);
   }
 
