@@ -28,8 +28,10 @@ import { makeFolders } from './core/folders.ts';
 import type { Log } from './core/log.ts';
 import { type LogLevel, type LogSettings, RootLog } from './core/root-log.ts';
 import { type FileText, readSettled } from './core/settled-file.ts';
+import { DnsLookup } from './host/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin, StartupNeeds } from './host/plan.ts';
+import { StateStore } from './host/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
 
 export interface DaemonOptions {
@@ -235,10 +237,14 @@ class Daemon {
       commands: dispatcher,
       config: { sections: (wanted) => sections(this.#config, wanted) },
       events: bus,
+        registry,
       codecs: registry,
       builtins: this.#builtins,
       startInReactor: (name, moduleUrl, pipe, bridge) => reactor.startPlugin(name, moduleUrl, pipe, bridge),
+        state: new StateStore(stateDirectory(config, env)),
+        dns: new DnsLookup({ clock }),
       stageTimeoutMs: config.environment.stageTimeoutMs,
+        isPlugin: (name) => this.#host?.kindOf(name) !== undefined,
       deliveryTimeoutMs: config.environment.deliveryTimeoutMs,
       stateDirectory: stateDirectory(config, env),
       configFolder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),

@@ -80,7 +80,7 @@ export class Egress implements ExportHost, OriginateHost {
     this.#host = host;
     this.chunks = host.chunks;
     this.sources = {
-      external: (index) => this.#host.peer(index)?.receive.ebgp !== false,
+      external: (index) => this.#external(index),
       reflectorClient: (index) => this.#host.peer(index)?.settings.routeReflectorClient === true,
       routerId: (index) => this.#host.peer(index)?.remoteRouterId ?? 0,
       withheld: (group, source) => this.#host.withheld(group.members, source),
@@ -285,15 +285,20 @@ export class Egress implements ExportHost, OriginateHost {
     const view = this.#cached;
     if (context === undefined || view.read(cache.bytes, cache.view, cache.at, cache.length, context) === RESET) return false;
     for (const group of this.groups.all()) {
-      const targets = destinations.filter((peer) => group.members.has(peer) && peer.index !== cache.peer);
+      const targets = destinations.filter((peer) => group.members.has(peer) && peer.index !== source);
+    this.forwardTo(view, cache.peer, destinations);
+    return true;
+  }
+
+  /** A message of `source` to the peers named, but never back to the source. */
+  forwardTo(view: UpdateView, source: number, destinations: readonly Peer[]): void {
       if (targets.length === 0) continue;
       const courier = this.courier(group);
       courier.address(targets);
       courier.run = undefined;
-      this.forwarder.forward(view, cache.peer, group, courier);
+      this.forwarder.forward(view, source, group, courier);
     }
     this.flushLater();
-    return true;
   }
 
   relay(
@@ -426,6 +431,13 @@ export class Egress implements ExportHost, OriginateHost {
 
   #stream(group: Group): Stream {
     let stream = this.#streams.get(group);
+  /** Of a peer that is down the settings say it; what no peer sent counts as external. */
+  #external(index: number): boolean {
+    const peer = this.#host.peer(index);
+    if (peer === undefined) return true;
+    return peer.established ? peer.receive.ebgp : peer.settings.remoteAs !== peer.settings.localAs;
+  }
+
     if (stream === undefined) {
       stream = new Stream(
         this,

@@ -1,4 +1,7 @@
-/** The configured peers by index, name and address. An index is not given to another peer until rows that name it are long gone. */
+/**
+ * The configured peers by index, name and address. An index is not given to another peer until rows that name it are long gone. Sources
+ * without a session (`inject.ts`) have indices among them: plugins see their name, nobody else sees them.
+ */
 import { addressBytes, formatAddress } from '../../sdk/wire/address.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
 import type { Peer } from './peer.ts';
@@ -6,7 +9,14 @@ import type { Peer } from './peer.ts';
 /** ms between a peer's removal and the reuse of its index: slices that still walk its routes are done by then. */
 const QUARANTINE = 60_000;
 
+interface Guest {
+  readonly name: string;
+  /** u32 */
+  readonly routerId: number;
+}
+
 export class PeerTable implements PeerDirectory {
+  readonly #guests = new Map<number, Guest>();
   readonly #byIndex: (Peer | undefined)[] = [];
   readonly #byName = new Map<string, Peer>();
   readonly #byAddress = new Map<string, Peer>();
@@ -19,11 +29,11 @@ export class PeerTable implements PeerDirectory {
   }
 
   name(index: number): string {
-    return this.#byIndex[index]?.settings.name ?? '';
+    return this.#byIndex[index]?.settings.name ?? this.#guests.get(index)?.name ?? '';
   }
 
   address(index: number): string {
-    return this.#byIndex[index]?.settings.remoteAddress ?? '';
+    return this.#byIndex[index]?.settings.remoteAddress ?? this.#guests.get(index)?.name ?? '';
   }
 
   remoteAs(index: number): number {
@@ -82,6 +92,23 @@ export class PeerTable implements PeerDirectory {
     const address = canonical(peer.settings.remoteAddress);
     if (this.#byAddress.get(address) === peer) this.#byAddress.delete(address);
     this.#retired.push({ index: peer.index, at: now });
+  }
+
+  /** An index for a source without a session, under this name. */
+  settle(name: string, routerId: number, now: number): number {
+    const index = this.freeIndex(now);
+    this.#byIndex[index] = undefined;
+    this.#guests.set(index, { name, routerId });
+    return index;
+  }
+
+  unsettle(index: number, now: number): void {
+    if (this.#guests.delete(index)) this.#retired.push({ index, at: now });
+  }
+
+  /** u32; 0 for who is down or not there. */
+  routerId(index: number): number {
+    return this.#byIndex[index]?.remoteRouterId ?? this.#guests.get(index)?.routerId ?? 0;
   }
 
   /** The peer's address is another now. */

@@ -16,6 +16,8 @@ import { ChunkPool } from './chunk.ts';
 import { Congestion } from './congestion.ts';
 import { Egress } from './egress.ts';
 import { EventFeed } from './events.ts';
+import type { LineHost } from './export-line.ts';
+import { Injector } from './inject.ts';
 import { OriginatedStore } from './originated-store.ts';
 import { HELD_BY_CONGESTION } from './peer.ts';
 import type { Peer, PeerHost } from './peer.ts';
@@ -26,11 +28,12 @@ import { Receiver } from './receive.ts';
 import { RouteHub } from './route-hub.ts';
 import { ReadArea } from './session.ts';
 import { identityOf } from './snapshot.ts';
-import { SOFT_LIMIT, UpdateCache, VALVE_SCAN_MS } from './update-cache.ts';
+import { UpdateCache, VALVE_SCAN_MS } from './update-cache.ts';
 import { Voice } from './voice.ts';
 
 const NO_STEPS: readonly FilterStep[] = [];
 
+import { Relay } from './relay.ts';
 export interface PlaneOptions {
   readonly clock: Clock;
   /** In [0, 1): for jitter. */
@@ -63,6 +66,14 @@ export class Plane {
   validatesOpen = false;
   /** Processes that say when a session's first routes are all there. */
   announcers: ReadonlySet<string> = new Set();
+  readonly questions: LineHost = {
+    ask: (question) => this.#ask(question),
+    badReplacement: (peer, direction, reason) =>
+      this.voice.report('error', 'filter-failed', peer.settings.remoteAddress, `${direction} filters gave a bad UPDATE: ${reason}`),
+    filterFailed: (peer, step, error) => this.#filterFailed(peer, step, error),
+  };
+  readonly injector: Injector;
+  readonly relay: Relay;
   readonly #options: PlaneOptions;
   readonly #contextsById: WireContext[] = [];
   readonly #valve: Deadline;
@@ -115,6 +126,12 @@ export class Plane {
 
   /** Nothing runs afterwards. */
   close(): void {
+    this.injector = this.#makeInjector();
+    this.relay = new Relay({
+      contexts: this.contexts,
+      at: (address) => this.peers.at(address),
+      forwardTo: (view, source, destinations) => this.egress.forwardTo(view, source, destinations),
+    });
     this.#closed = true;
     this.slices.close();
     this.deadlines.close();
@@ -227,8 +244,29 @@ export class Plane {
         this.voice.report(severity, code, peer.settings.remoteAddress, message, detail),
       clear: (code, peer, family) => this.voice.clear(code, `${peer.settings.remoteAddress}/${familyName(family)}`),
       flushLater: () => this.flushLater(),
-      filterFailed: (peer, step, error) =>
-        this.voice.report('error', 'filter-failed', peer.settings.remoteAddress, `filter ${step}: ${String(error)}`),
+      filterFailed: (peer, step, error) => this.#filterFailed(peer, step, error),
+    });
+  }
+
+  #filterFailed(peer: Peer, step: string, error: unknown): void {
+    this.voice.report('error', 'filter-failed', peer.settings.remoteAddress, `filter ${step}: ${String(error)}`);
+  }
+
+  #makeInjector(): Injector {
+    const { peers, clock } = this;
+    return new Injector({
+      contexts: this.contexts,
+      hasInjector: () => this.hub.counter !== undefined,
+      localAs: () => this.settings.localAs,
+      routerId: () => this.settings.routerId,
+      nextMessageId: () => ++this.messageId,
+      settle: (name, routerId) => peers.settle(name, routerId, clock.now()),
+      unsettle: (index) => peers.unsettle(index, clock.now()),
+      // It speaks no family: nothing is to be announced to it.
+      up: (index) => this.hub.up({ index }, [], () => undefined),
+      down: (index) => this.hub.down({ index }, 'ejected'),
+      updated: (index, id, view, treatAsWithdraw) => this.hub.updated({ index }, id, view, treatAsWithdraw),
+      flushLater: () => this.flushLater(),
     });
   }
 
@@ -304,7 +342,7 @@ export class Plane {
     const dropped = this.cache.sweep(this.clock.now());
     const say = (code: string, message: string): void => this.voice.report('warning', code, 'update-cache', message);
     if (dropped > 0) say('cache-expired', `${dropped} updates were never acknowledged and dropped`);
-    if (this.cache.size > SOFT_LIMIT) say('cache-size', `${this.cache.size} updates are cached`);
+    if (this.cache.large) say('cache-size', `${this.cache.size} updates are cached`);
     this.#valve.in(VALVE_SCAN_MS);
   }
 }

@@ -116,6 +116,8 @@ export interface ReactorSettings {
   readonly capabilities: readonly PluginCapability[];
   /** Test knob `ze.test.bgp.port`: overrides every peer's remote and local port; 0 = off. */
   readonly portOverride: number;
+  /** `ze.cache.safety.valve`: ms a cached UPDATE that was passed over is kept; absent = five minutes. */
+  readonly cacheValveMs?: number | undefined;
 }
 
 export interface ApplyReport {
@@ -349,6 +351,35 @@ export interface OriginationResult {
 
 /** The command side: main → reactor. Every call resolves; a refusal is `{ error }` text, never a throw across threads. */
 export interface ReactorPort {
+/** A route that a plugin has kept of a peer (`relay-stored-route`): all bytes as on the wire of the session it came by. */
+export interface StoredRoute {
+  /** Address of the peer it came from, in canonical spelling. */
+  readonly source: string;
+  readonly family: number;
+  /** The attribute section; MP attributes in it are passed over. */
+  readonly attributes: Uint8Array;
+  /** Empty: that of the attributes. */
+  readonly nextHop: Uint8Array;
+  /** One entry. */
+  readonly nlri: Uint8Array;
+  /** With framing `prefix-only`: the source's path id, 0 = none. */
+  readonly pathId: number;
+  /** Does a path id stand in front of the NLRI: never, as the source's session agreed, or nobody knows. */
+  readonly framing: 'prefix-only' | 'source-wire' | 'unrecorded';
+}
+
+/** A cached UPDATE (`cache list`). */
+export interface CachedUpdate {
+  readonly id: number;
+  readonly peer: number;
+  /** Bytes of the message, header included. */
+  readonly length: number;
+  readonly ageMs: number;
+  readonly retained: number;
+  /** Consumers that have not acknowledged it. */
+  readonly consumers: readonly string[];
+}
+
   /** Sets the whole wanted state; unchanged peers keep their session untouched. */
   apply(settings: ReactorSettings): Promise<ApplyReport>;
   /** Lets peers connect and accept (after the plugins are ready). */
@@ -368,6 +399,23 @@ export interface ReactorPort {
   releaseCached(consumer: string, ids: readonly number[]): Promise<string | undefined>;
   /** Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. */
   interest(receivedMask: number, sentMask: number): void;
+  /** At most 10,000, oldest first. */
+  cached(): Promise<readonly CachedUpdate[]>;
+  /** An operator's hand on cached UPDATEs; `forward` acknowledges nothing. Answers the ids that are not there. */
+  manageCached(
+    ids: readonly number[],
+    deed: 'retain' | 'release' | 'expire' | 'forward',
+    destinations: readonly number[],
+  ): Promise<readonly number[]>;
+  /** Kept routes to one peer, each as a live forward from its source. Why a route was refused, by its position; '' = on its way. */
+  relayStored(destination: number, routes: readonly StoredRoute[]): Promise<readonly string[]>;
+  /**
+   * An UPDATE body enters the route path as though it came from the source `protocol:key` of this owner. Why not, and nothing was done;
+   * undefined when it is in.
+   */
+  inject(owner: string, protocol: string, key: string, body: Uint8Array): Promise<string | undefined>;
+  /** The owner's sources go, and with them what they announced. */
+  eject(owner: string): void;
   /** From now on every OPEN that we would accept is asked about (`ReactorSink.question`), or none. */
   validateOpen(on: boolean): void;
   /**

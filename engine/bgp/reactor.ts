@@ -18,6 +18,7 @@ import type { FilterStep } from './pipeline.ts';
 import { Plane } from './plane.ts';
 import type {
   ApplyReport,
+  CachedUpdate,
   Origination,
   OriginationResult,
   PeerSettings,
@@ -25,9 +26,11 @@ import type {
   ReactorPort,
   ReactorSettings,
   ReactorSink,
+  StoredRoute,
 } from './port.ts';
 import { changeOf } from './settings-change.ts';
 import { snapshotOf } from './snapshot.ts';
+import { VALVE_MS } from './update-cache.ts';
 
 /** ms a stop waits for peers to read their Cease. */
 const STOP_PATIENCE = 2000;
@@ -113,10 +116,11 @@ export class Reactor implements ReactorPort {
 
   async apply(settings: ReactorSettings): Promise<ApplyReport> {
     const report = { added: [] as string[], removed: [] as string[], changed: [] as string[], unchanged: [] as string[] };
-    const { peers, hub, receiver, egress } = this.#plane;
+    const { peers, hub, receiver, egress, cache } = this.#plane;
     const before = this.#plane.settings;
     this.#plane.settings = settings;
     const { routeServerBestPath, routeServerTransparent, multipathMaximum, multipathRelax } = settings;
+    cache.valveMs = settings.cacheValveMs ?? VALVE_MS;
     Object.assign(hub.settings, { routeServerBestPath, routeServerTransparent, multipathMaximum, multipathRelax });
     const wanted = new Map(settings.peers.map((peer) => [peer.name, peer]));
     for (const peer of [...peers.all()]) {
@@ -209,6 +213,8 @@ export class Reactor implements ReactorPort {
     const targets = destinations.flatMap((index) => peers.get(index) ?? []);
     let fault = targets.length === 0 && ids.length > 0 ? 'no destination is a configured peer' : undefined;
     for (const id of ids) {
+      // An ordered consumer that comes back to what it is past: no error, and nothing to send.
+      if (cache.passed(consumer, id)) continue;
       const sent = targets.length > 0 && egress.forwardCached(cache, id, targets);
       // The id is consumed whatever became of it.
       cache.acknowledge(consumer, id);
@@ -221,6 +227,37 @@ export class Reactor implements ReactorPort {
     let fault: string | undefined;
     for (const id of ids) if (!this.#plane.cache.acknowledge(consumer, id)) fault ??= expired(id);
     return Promise.resolve(fault);
+  }
+
+  cached(): Promise<readonly CachedUpdate[]> {
+    return Promise.resolve(this.#plane.cache.list(this.#plane.clock.now()));
+  }
+
+  manageCached(
+    ids: readonly number[],
+    deed: 'retain' | 'release' | 'expire' | 'forward',
+    destinations: readonly number[],
+  ): Promise<readonly number[]> {
+    const { cache, egress, peers } = this.#plane;
+    const targets = destinations.flatMap((index) => peers.get(index) ?? []);
+    return Promise.resolve(
+      ids.filter((id) => !(deed === 'forward' ? egress.forwardCached(cache, id, targets) : cache[deed](id))),
+    );
+  }
+
+  relayStored(destination: number, routes: readonly StoredRoute[]): Promise<readonly string[]> {
+    const peer = this.#plane.peers.get(destination);
+    const none = peer === undefined ? NO_PEER : peer.established ? undefined : 'the session of the destination is not established';
+    if (peer === undefined || none !== undefined) return Promise.resolve(routes.map(() => none ?? NO_PEER));
+    return Promise.resolve(this.#plane.relay.relay(peer, routes));
+  }
+
+  inject(owner: string, protocol: string, key: string, body: Uint8Array): Promise<string | undefined> {
+    return Promise.resolve(this.#plane.injector.inject(owner, protocol, key, body));
+  }
+
+  eject(owner: string): void {
+    this.#plane.injector.eject(owner);
   }
 
   interest(receivedMask: number, sentMask: number): void {
@@ -374,5 +411,5 @@ export class Reactor implements ReactorPort {
 }
 
 function expired(id: number): string {
-  return `update-id ${id} expired or not found`;
+  return `update-id expired or not found: ${id}`;
 }

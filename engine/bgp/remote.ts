@@ -10,6 +10,7 @@ import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
 import { RingSink, RingSource } from './event-ring.ts';
 import type {
   ApplyReport,
+  CachedUpdate,
   LogRecord,
   Origination,
   OriginationResult,
@@ -20,6 +21,7 @@ import type {
   ReactorSettings,
   ReactorSink,
   Report,
+  StoredRoute,
 } from './port.ts';
 import { Reactor } from './reactor.ts';
 import type { ReactorOptions } from './reactor.ts';
@@ -84,6 +86,11 @@ const METHODS: ReadonlySet<string> = new Set<Method>([
   'disown',
   'forwardCached',
   'releaseCached',
+  'cached',
+  'manageCached',
+  'relayStored',
+  'inject',
+  'eject',
   'interest',
   'validateOpen',
   'awaitReady',
@@ -236,6 +243,25 @@ export class RemoteReactor implements ReactorPort {
   }
   releaseCached(consumer: string, ids: readonly number[]): Promise<string | undefined> {
     return this.#call('releaseCached', consumer, ids);
+  }
+  cached(): Promise<readonly CachedUpdate[]> {
+    return this.#call('cached');
+  }
+  manageCached(
+    ids: readonly number[],
+    deed: 'retain' | 'release' | 'expire' | 'forward',
+    destinations: readonly number[],
+  ): Promise<readonly number[]> {
+    return this.#call('manageCached', ids, deed, destinations);
+  }
+  relayStored(destination: number, routes: readonly StoredRoute[]): Promise<readonly string[]> {
+    return this.#call('relayStored', destination, routes);
+  }
+  inject(owner: string, protocol: string, key: string, body: Uint8Array): Promise<string | undefined> {
+    return this.#call('inject', owner, protocol, key, body);
+  }
+  eject(owner: string): void {
+    this.#say('eject', owner);
   }
   interest(receivedMask: number, sentMask: number): void {
     this.#say('interest', receivedMask, sentMask);

@@ -21,7 +21,7 @@ const RESEND_PATIENCE = 30_000;
 
 export interface HubHost {
   readonly deadlines: Deadlines;
-  readonly peers: PeerDirectory;
+  readonly peers: PeerDirectory & { routerId(index: number): number };
   peer(index: number): Peer | undefined;
   established(): readonly Peer[];
   slice(step: () => boolean): void;
@@ -29,6 +29,9 @@ export interface HubHost {
   flushLater(): void;
   report(severity: 'warning' | 'error', code: string, subject: string, message: string, clear: boolean): void;
 }
+
+/** A peer, or a source without a session. */
+type Source = Pick<Peer, 'index'>;
 
 export interface RouteSettings {
   routeServerBestPath: boolean;
@@ -204,7 +207,7 @@ export class RouteHub implements RoutePath {
   }
 
   routerId(index: number): number {
-    return this.#host.peer(index)?.remoteRouterId ?? 0;
+    return this.#host.peers.routerId(index);
   }
 
   established(index: number): boolean {
@@ -260,7 +263,7 @@ export class RouteHub implements RoutePath {
     return true;
   }
 
-  updated(peer: Peer, id: number, view: UpdateView, treatAsWithdraw: boolean): void {
+  updated(peer: Source, id: number, view: UpdateView, treatAsWithdraw: boolean): void {
     for (const handler of this.#updates) handler(peer.index, id, view, treatAsWithdraw);
   }
 
@@ -268,11 +271,11 @@ export class RouteHub implements RoutePath {
     for (const handler of this.#endOfRibs) handler(peer.index, family);
   }
 
-  up(peer: Peer, families: readonly number[], done: () => void): void {
+  up(peer: Source, families: readonly number[], done: () => void): void {
     for (const handler of this.#ups) handler(peer.index, families, once(done));
   }
 
-  down(peer: Peer, reason: string): void {
+  down(peer: Source, reason: string): void {
     for (const handler of this.#downs) handler(peer.index, reason);
   }
 

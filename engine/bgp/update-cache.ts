@@ -3,8 +3,11 @@
  * id. Bytes lie in blocks of shared memory, so that another thread can read them in place; an entry is a row of columns.
  *
  * A consumer is one bit. An entry waits for the bits of the consumers there were when it came; an ordered consumer's
- * acknowledgement covers every earlier id, an unordered one's its own. An operator may `retain` an entry. What nobody has
- * released after five minutes is dropped, counted and reported: a consumer has forgotten it.
+ * acknowledgement covers every earlier id, an unordered one's its own. An operator may `retain` an entry.
+ *
+ * The safety valve (plugin-lifecycle §10): an entry that was passed over, since a later one is acknowledged by all, and is older than
+ * five minutes is dropped, counted and reported: a consumer has forgotten it. A consumer that is only slow keeps its entries as long as
+ * they are few; above a soft limit of entries or memory age alone decides, so that nobody's silence takes all memory there is.
  */
 import { assert } from '../core/assert.ts';
 
@@ -12,10 +15,14 @@ import { assert } from '../core/assert.ts';
 const BLOCK = 1 << 20;
 /** Free blocks kept for reuse, last in first out: they are touched already. */
 const SPARE_BLOCKS = 8;
-const VALVE_MS = 300_000;
+export const VALVE_MS = 300_000;
 export const VALVE_SCAN_MS = 30_000;
 /** Entries above which the cache warns; it goes on (a plugin that is behind is the bus's to judge). */
 export const SOFT_LIMIT = 1_000_000;
+/** Blocks above which the cache warns, and the valve takes what is old. */
+export const SOFT_BLOCKS = 256;
+/** Rows of one listing. */
+const MAX_LISTED = 10_000;
 const MAX_CONSUMERS = 31;
 
 export type CacheMode = 'ordered' | 'unordered';
@@ -27,6 +34,19 @@ interface Block {
   readonly view: DataView;
   used: number;
   live: number;
+}
+
+/** An entry as the operator sees it. */
+export interface CachedEntry {
+  readonly id: number;
+  readonly peer: number;
+  /** Bytes of the message, header included. */
+  readonly length: number;
+  readonly ageMs: number;
+  /** Holds of operators. */
+  readonly retained: number;
+  /** Who has not acknowledged it. */
+  readonly consumers: readonly string[];
 }
 
 interface Consumer {
@@ -57,6 +77,10 @@ export class UpdateCache {
   #lowest = 1;
   #highest = 0;
   #live = 0;
+  /** The highest id that every consumer has acknowledged: entries below it that are still here were passed over. */
+  #settled = 0;
+  /** ms an entry that was passed over is kept. */
+  valveMs = VALVE_MS;
   dropped = 0;
 
   /** The entry `find` found: `length` bytes at `at` of `bytes` and `view`, whole message with header. */
@@ -78,6 +102,37 @@ export class UpdateCache {
 
   get blocks(): number {
     return this.#blocks.reduce((sum, block) => sum + (block === undefined ? 0 : 1), 0);
+  }
+
+  /** More is held than should be. */
+  get large(): boolean {
+    return this.#live > SOFT_LIMIT || this.blocks > SOFT_BLOCKS;
+  }
+
+  /** What is kept, from the oldest on; ages in ms. */
+  list(now: number): CachedEntry[] {
+    const entries: CachedEntry[] = [];
+    for (let id = this.#lowest; id <= this.#highest && entries.length < MAX_LISTED; id++) {
+      const slot = this.#slot(id);
+      if (slot < 0) continue;
+      const waiting = this.#waiting[slot]!;
+      const consumers = [...this.#consumers].filter(([, consumer]) => (waiting & consumer.bit) !== 0).map(([name]) => name);
+      entries.push({
+        id,
+        peer: this.#peer[slot]!,
+        length: this.#length[slot]!,
+        ageMs: Math.max(0, now - this.#since[slot]!),
+        retained: this.#retained[slot]!,
+        consumers,
+      });
+    }
+    return entries;
+  }
+
+  /** Is this consumer past the id: acknowledged with a later one? For ordered consumers. */
+  passed(name: string, id: number): boolean {
+    const consumer = this.#consumers.get(name);
+    return consumer?.mode === 'ordered' && id <= consumer.through;
   }
 
   /** Registers or changes a consumer; false when there are too many. Entries already there do not wait for it. */
@@ -183,13 +238,14 @@ export class UpdateCache {
     return true;
   }
 
-  /** The safety valve: entries older than five minutes that nobody retains are dropped. Returns how many. */
+  /** The safety valve; returns how many entries it took. */
   sweep(now: number): number {
     let count = 0;
-    for (let id = this.#lowest; id <= this.#highest; id++) {
+    const end = this.large ? this.#highest : Math.min(this.#settled - 1, this.#highest);
+    for (let id = this.#lowest; id <= end; id++) {
       const slot = this.#slot(id);
       if (slot < 0 || this.#retained[slot]! > 0) continue;
-      if (now - this.#since[slot]! < VALVE_MS) break;
+      if (now - this.#since[slot]! < this.valveMs) break;
       this.#free(slot);
       count++;
     }
@@ -207,6 +263,7 @@ export class UpdateCache {
     const slot = this.#slot(id);
     if (slot < 0 || (this.#waiting[slot]! & bit) === 0) return;
     this.#waiting[slot]! &= ~bit;
+    if (this.#waiting[slot] === 0 && id > this.#settled) this.#settled = id;
     this.#settle(slot);
   }
 

@@ -41,9 +41,9 @@ export interface RouteOutcome extends OriginationResult {
 export interface RouteCommands {
   /**
    * `update text …`, `update hex …`, `update b64 …`: `text` begins with the word `update`. A fault's column counts in `text`.
-   * `owner` is who withdraws with the routes: `plugin:<name>` or `operator`.
+   * `owner` is who withdraws with the routes: `plugin:<name>` or `operator`. `meta`: JSON text that is kept with what is announced.
    */
-  update(owner: string, peers: readonly number[], text: string): Promise<Parsed<RouteOutcome>>;
+  update(owner: string, peers: readonly number[], text: string, meta?: string): Promise<Parsed<RouteOutcome>>;
 }
 
 /** A row of `plugin list`, under the names it is shown by. */

@@ -164,3 +164,4 @@ function bindingsOf(peers: readonly PeerSettings[]): ProcessBindings {
   }
   return out;
 }
+    cacheValveMs: settings.milliseconds('cache.safety.valve'),

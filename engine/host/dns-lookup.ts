@@ -61,9 +61,7 @@ const TYPES: ReadonlyMap<number, Ask> = new Map<number, Ask>([
     6,
     async (questions, name) => {
       const soa = await questions.resolveSoa(name);
-      return plain([
-        `${soa.nsname} ${soa.hostmaster} ${soa.serial} ${soa.refresh} ${soa.retry} ${soa.expire} ${soa.minttl}`,
-      ]);
+      return plain([`${soa.nsname} ${soa.hostmaster} ${soa.serial} ${soa.refresh} ${soa.retry} ${soa.expire} ${soa.minttl}`]);
     },
   ],
   [

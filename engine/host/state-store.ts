@@ -250,9 +250,7 @@ function nameOf(key: string): string {
 
 /** Names of plugins are the operator's: one that is no plain file name gets a hash. */
 function folderName(plugin: string): string {
-  return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(plugin)
-    ? plugin
-    : `~${createHash('sha256').update(plugin).digest('hex')}`;
+  return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(plugin) ? plugin : `~${createHash('sha256').update(plugin).digest('hex')}`;
 }
 
 /** Makes a rename last over a loss of power. */

@@ -55,9 +55,10 @@ test('a consumer that goes releases what waited for it, and only that', () => {
 });
 
 test('a retained entry outlives its acknowledgements and the valve until it is released', () => {
-  const cache = cacheOf({ a: 'unordered' }, [1, 2]);
+  const cache = cacheOf({ a: 'unordered' }, [1, 2, 3]);
   assert(cache.retain(1));
   cache.acknowledge('a', 1);
+  cache.acknowledge('a', 3);
   assert(cache.find(1));
   assert.equal(cache.sweep(300_000), 1);
   assert.deepEqual([cache.find(1), cache.find(2)], [true, false]);
@@ -65,12 +66,38 @@ test('a retained entry outlives its acknowledgements and the valve until it is r
   assert.equal(cache.find(1), false);
 });
 
-for (const [age, dropped] of [
-  [299_999, 0],
-  [300_000, 1],
+for (const [name, age, dropped] of [
+  ['a moment before', 299_999, 0],
+  ['at five minutes', 300_000, 1],
 ] as const) {
-  test(`the valve after ${age} ms drops ${dropped}`, () => assert.equal(cacheOf({ a: 'ordered' }, [1]).sweep(age), dropped));
+  test(`the valve takes what was passed over, ${name}: ${dropped}`, () => {
+    const cache = cacheOf({ a: 'unordered' }, [1, 2, 3]);
+    cache.acknowledge('a', 2);
+    assert.equal(cache.sweep(age), dropped);
+    assert.deepEqual([cache.find(1), cache.find(3)], [dropped === 0, true]);
+  });
 }
+
+test('the valve leaves a consumer alone that is only slow, until too much is held', () => {
+  const cache = cacheOf({ a: 'ordered' }, [1, 2]);
+  assert.equal(cache.sweep(3_600_000), 0);
+  for (let id = 3; id < 300; id++) cache.add(id, 0, 0, new Uint8Array(1 << 20), 0, 1 << 20, 3_600_000);
+  assert(cache.large);
+  assert.equal(cache.sweep(3_600_000), 2);
+  cache.valveMs = 1000;
+  assert.equal(cache.sweep(3_601_000), 297);
+});
+
+test('a listing names age, holds and who is waited for', () => {
+  const cache = cacheOf({ a: 'ordered', b: 'unordered' }, [4, 5], 100);
+  cache.retain(5);
+  cache.acknowledge('a', 5);
+  assert.deepEqual(cache.list(350), [
+    { id: 4, peer: 3, length: 40, ageMs: 250, retained: 0, consumers: ['b'] },
+    { id: 5, peer: 3, length: 40, ageMs: 250, retained: 1, consumers: ['b'] },
+  ]);
+  assert.deepEqual([cache.passed('a', 5), cache.passed('a', 6), cache.passed('b', 1)], [true, false, false]);
+});
 
 test('the thirty-second consumer is refused', () => {
   const cache = new UpdateCache();
