@@ -284,14 +284,14 @@ export class Egress implements ExportHost, OriginateHost {
     const context = this.#host.context(cache.context);
     const view = this.#cached;
     if (context === undefined || view.read(cache.bytes, cache.view, cache.at, cache.length, context) === RESET) return false;
-    for (const group of this.groups.all()) {
-      const targets = destinations.filter((peer) => group.members.has(peer) && peer.index !== source);
     this.forwardTo(view, cache.peer, destinations);
     return true;
   }
 
   /** A message of `source` to the peers named, but never back to the source. */
   forwardTo(view: UpdateView, source: number, destinations: readonly Peer[]): void {
+    for (const group of this.groups.all()) {
+      const targets = destinations.filter((peer) => group.members.has(peer) && peer.index !== source);
       if (targets.length === 0) continue;
       const courier = this.courier(group);
       courier.address(targets);
@@ -429,8 +429,6 @@ export class Egress implements ExportHost, OriginateHost {
     return sum;
   }
 
-  #stream(group: Group): Stream {
-    let stream = this.#streams.get(group);
   /** Of a peer that is down the settings say it; what no peer sent counts as external. */
   #external(index: number): boolean {
     const peer = this.#host.peer(index);
@@ -438,6 +436,8 @@ export class Egress implements ExportHost, OriginateHost {
     return peer.established ? peer.receive.ebgp : peer.settings.remoteAs !== peer.settings.localAs;
   }
 
+  #stream(group: Group): Stream {
+    let stream = this.#streams.get(group);
     if (stream === undefined) {
       stream = new Stream(
         this,
