@@ -175,8 +175,9 @@ function holds(list: Uint8Array, from: Uint8Array, at: number, size: number): bo
 }
 
 /**
- * The announced IPv4 prefixes become those of the `ipv4/unicast add` blocks: what is not named is withdrawn, since an earlier UPDATE
- * may have announced it. Withdrawals stay; other families are what they were.
+ * The announced IPv4 prefixes become those of the `ipv4/unicast add` blocks; entries that stay keep their path identifiers. Withdrawals
+ * stay, a filter does not keep a route alive; other families are what they were. What an earlier UPDATE announced of the dropped
+ * ones is the reactor's to withdraw.
  */
 function applyNlri(body: FilterBody, blocks: readonly NlriBlock[], faults: string[]): void {
   const wanted = new Map<string, Uint8Array>();
@@ -198,14 +199,12 @@ function applyNlri(body: FilterBody, blocks: readonly NlriBlock[], faults: strin
   const addPath = body.addPath(IPV4_UNICAST);
   const { nlri } = body;
   const kept: number[] = [];
-  const dropped: number[] = [];
   const met = new Set<string>();
   const cursor = new PrefixCursor().over(viewOf(nlri), 0, nlri.length, 32, addPath);
   for (let from = 0; cursor.next(); from = cursor.at) {
     const size = writePrefix(prefixRoom, 0, nlri, cursor.prefixAt, cursor.lengthBits, false, 0);
     const key = keyOf(prefixRoom, 0, size);
-    const into = wanted.has(key) ? kept : dropped;
-    for (let i = from; i < cursor.at; i++) into.push(nlri[i]!);
+    if (wanted.has(key)) for (let i = from; i < cursor.at; i++) kept.push(nlri[i]!);
     met.add(key);
   }
   for (const [key, wire] of wanted) {
@@ -213,8 +212,7 @@ function applyNlri(body: FilterBody, blocks: readonly NlriBlock[], faults: strin
     if (addPath) faults.push('a prefix that was not announced has no path identifier');
     else kept.push(...wire);
   }
-  if (dropped.length > 0) body.withdrawn = joined(body.withdrawn, dropped);
-  if (kept.length !== nlri.length || dropped.length > 0) body.nlri = Uint8Array.from(kept);
+  body.nlri = Uint8Array.from(kept);
   if (body.nlri.length === 0 && body.reach === undefined) body.removeAllButUnreach();
 }
 
@@ -231,11 +229,4 @@ function keyOf(bytes: Uint8Array, at: number, length: number): string {
   let key = '';
   for (let i = at; i < at + length; i++) key += String.fromCharCode(bytes[i]!);
   return key;
-}
-
-function joined(first: Uint8Array, second: readonly number[]): Uint8Array {
-  const out = new Uint8Array(first.length + second.length);
-  out.set(first);
-  out.set(second, first.length);
-  return out;
 }
