@@ -25,6 +25,7 @@ import { PeerTable } from './peer-table.ts';
 import type { FilterStep } from './pipeline.ts';
 import type { PeerSettings, PluginCapability, ReactorSettings, ReactorSink } from './port.ts';
 import { Receiver } from './receive.ts';
+import { Relay } from './relay.ts';
 import { RouteHub } from './route-hub.ts';
 import { ReadArea } from './session.ts';
 import { identityOf } from './snapshot.ts';
@@ -33,7 +34,6 @@ import { Voice } from './voice.ts';
 
 const NO_STEPS: readonly FilterStep[] = [];
 
-import { Relay } from './relay.ts';
 export interface PlaneOptions {
   readonly clock: Clock;
   /** In [0, 1): for jitter. */
@@ -58,14 +58,6 @@ export class Plane {
   readonly egress: Egress;
   readonly hub: RouteHub;
   readonly receiver: Receiver;
-  /** What every peer asks of the reactor. */
-  readonly host: PeerHost;
-  settings: ReactorSettings = EMPTY;
-  messageId = 0;
-  /** Every OPEN we would accept is asked about. */
-  validatesOpen = false;
-  /** Processes that say when a session's first routes are all there. */
-  announcers: ReadonlySet<string> = new Set();
   readonly questions: LineHost = {
     ask: (question) => this.#ask(question),
     badReplacement: (peer, direction, reason) =>
@@ -74,6 +66,14 @@ export class Plane {
   };
   readonly injector: Injector;
   readonly relay: Relay;
+  /** What every peer asks of the reactor. */
+  readonly host: PeerHost;
+  settings: ReactorSettings = EMPTY;
+  messageId = 0;
+  /** Every OPEN we would accept is asked about. */
+  validatesOpen = false;
+  /** Processes that say when a session's first routes are all there. */
+  announcers: ReadonlySet<string> = new Set();
   readonly #options: PlaneOptions;
   readonly #contextsById: WireContext[] = [];
   readonly #valve: Deadline;
@@ -117,6 +117,12 @@ export class Plane {
       this.egress,
     );
     this.receiver = this.#makeReceiver();
+    this.injector = this.#makeInjector();
+    this.relay = new Relay({
+      contexts: this.contexts,
+      at: (address) => this.peers.at(address),
+      forwardTo: (view, source, destinations) => this.egress.forwardTo(view, source, destinations),
+    });
     this.#valve = this.deadlines.create(() => this.#scanCache());
   }
 
@@ -126,12 +132,6 @@ export class Plane {
 
   /** Nothing runs afterwards. */
   close(): void {
-    this.injector = this.#makeInjector();
-    this.relay = new Relay({
-      contexts: this.contexts,
-      at: (address) => this.peers.at(address),
-      forwardTo: (view, source, destinations) => this.egress.forwardTo(view, source, destinations),
-    });
     this.#closed = true;
     this.slices.close();
     this.deadlines.close();

@@ -349,8 +349,6 @@ export interface OriginationResult {
   readonly warnings: readonly string[];
 }
 
-/** The command side: main → reactor. Every call resolves; a refusal is `{ error }` text, never a throw across threads. */
-export interface ReactorPort {
 /** A route that a plugin has kept of a peer (`relay-stored-route`): all bytes as on the wire of the session it came by. */
 export interface StoredRoute {
   /** Address of the peer it came from, in canonical spelling. */
@@ -380,6 +378,8 @@ export interface CachedUpdate {
   readonly consumers: readonly string[];
 }
 
+/** The command side: main → reactor. Every call resolves; a refusal is `{ error }` text, never a throw across threads. */
+export interface ReactorPort {
   /** Sets the whole wanted state; unchanged peers keep their session untouched. */
   apply(settings: ReactorSettings): Promise<ApplyReport>;
   /** Lets peers connect and accept (after the plugins are ready). */
@@ -397,8 +397,6 @@ export interface CachedUpdate {
   /** Ids are consumed whatever the result. `destinations` are peer indices. */
   forwardCached(consumer: string, ids: readonly number[], destinations: readonly number[]): Promise<string | undefined>;
   releaseCached(consumer: string, ids: readonly number[]): Promise<string | undefined>;
-  /** Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. */
-  interest(receivedMask: number, sentMask: number): void;
   /** At most 10,000, oldest first. */
   cached(): Promise<readonly CachedUpdate[]>;
   /** An operator's hand on cached UPDATEs; `forward` acknowledges nothing. Answers the ids that are not there. */
@@ -416,6 +414,8 @@ export interface CachedUpdate {
   inject(owner: string, protocol: string, key: string, body: Uint8Array): Promise<string | undefined>;
   /** The owner's sources go, and with them what they announced. */
   eject(owner: string): void;
+  /** Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. */
+  interest(receivedMask: number, sentMask: number): void;
   /** From now on every OPEN that we would accept is asked about (`ReactorSink.question`), or none. */
   validateOpen(on: boolean): void;
   /**

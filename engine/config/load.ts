@@ -150,6 +150,7 @@ function reactorSettings(
     routeServerTransparent: global.routeServerTransparent,
     capabilities: [],
     portOverride: settings.number('test.bgp.port'),
+    cacheValveMs: settings.milliseconds('cache.safety.valve'),
   };
 }
 
@@ -164,4 +165,3 @@ function bindingsOf(peers: readonly PeerSettings[]): ProcessBindings {
   }
   return out;
 }
-    cacheValveMs: settings.milliseconds('cache.safety.valve'),
