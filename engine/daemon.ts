@@ -207,7 +207,15 @@ class Daemon {
       reload: () => this.reload(),
       stop: (reason) => this.stop(reason),
     };
-    const context = commandContext({ clock, reactor, bus, routes, rootLog, daemon: steering });
+    const context = commandContext({
+      clock,
+      reactor,
+      bus,
+      routes,
+      rootLog,
+      daemon: steering,
+      doctor: { env, flags, uid, builtins: autoloadedNames(this.#builtins) },
+    });
     const dispatcher = new Dispatcher(context, builtInHandlers(), rootLog.log('command'));
     const door = await ControlDoor.open({
       path: controlSocketPath(flags['control.socket'] ?? (config.environment.controlSocket || undefined), env, uid),
@@ -259,6 +267,7 @@ class Daemon {
       trace: stageLog(rootLog),
     });
     this.#host = host;
+    bus.setRoles((bindings) => host.unheldRoles(bindings));
     closers.push(() => host.stop('shutdown'));
     const outcome = await host.start(config.plugins, config.hub, needs(config));
     if (this.#isStopping()) return;

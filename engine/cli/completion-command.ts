@@ -52,6 +52,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   signal: ['reload', 'stop', 'status'],
   completion: Object.keys(SCRIPTS),
   env: ['list', 'get'],
+  doctor: ['--json', '--verbose'],
   schema: ['list', 'show', 'methods', 'events'],
 };
 

@@ -15,6 +15,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest bgp decode|encode …', 'read and write BGP messages, without a daemon'],
   ['zest signal reload|stop|status', 'control the running daemon'],
   ['zest status', 'is a daemon running?'],
+  ['zest doctor [FILE]', 'look for what is wrong: machine, configuration, daemon, plugins'],
   ['zest lab …', 'a small BGP speaker for trying and testing'],
   ['zest mrt FILE…', 'what MRT files hold, in numbers'],
   ['zest quickstart', 'a daemon with two speakers and two plugins, to look around in'],

@@ -21,6 +21,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   bgp: async () => (await import('./bgp-command.ts')).bgpCommand,
   signal: async () => (await import('./signal-command.ts')).signalCommand,
   status: async () => (await import('./signal-command.ts')).statusCommand,
+  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   completion: async () => (await import('./completion-command.ts')).completionCommand,
   env: async () => (await import('./env-command.ts')).envCommand,
   schema: async () => (await import('./schema-command.ts')).schemaCommand,

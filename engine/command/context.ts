@@ -3,12 +3,13 @@
  * past them.
  */
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
-import type { ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type { EnrichShowInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
 import type { LogRecord, OriginationResult, PeerIdentity, ReactorPort } from '../bgp/port.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
 import type { Clock } from '../core/clock.ts';
+import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<
   ReactorPort,
@@ -26,6 +27,22 @@ export interface CommandContext {
   readonly reports: ReportList;
   readonly daemon: DaemonControl;
   readonly logs: LogControl;
+  readonly doctor: Doctor;
+}
+
+/** What `doctor` examines: the engine's own checks and those running plugins declare. */
+export interface Doctor {
+  checks(): readonly DoctorCheck[];
+  hasConfig(): boolean;
+}
+
+/** A plugin that adds to a command's answer (plugin-rpc-types §2.7). */
+export interface Enricher {
+  readonly plugin: string;
+  /** As declared: any spelling of a command's name. */
+  readonly command: string;
+  /** The member of the answer it writes. */
+  readonly key: string;
 }
 
 /** The configured peers, by what a selector can name. */
@@ -85,6 +102,10 @@ export interface PluginCommands {
   /** Text form of subscribe-events for a running plugin: the words after `subscribe`. Returns why not. */
   subscribe(plugin: string, words: readonly string[]): string | undefined;
   unsubscribe(plugin: string, words: readonly string[]): string | undefined;
+  /** Of running plugins, by name. */
+  enrichers(): readonly Enricher[];
+  /** What the plugin adds to `base`; rejects when it fails or the signal aborts. */
+  enrich(plugin: string, input: EnrichShowInput, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** `peer SEL plugin session ready`. Returns why not. */
   sessionReady(plugin: string, peers: readonly number[], token: string): string | undefined;
 }

@@ -16,8 +16,9 @@ import type { CommandContext } from './context.ts';
 import { CommandError } from './fault.ts';
 import { PipeAliases } from './pipe-aliases.ts';
 import { parseArguments, parseCommand, type ParsedCommand, type PeerNames } from './parse.ts';
+import { enriched } from './enrich.ts';
 import { applyPipes } from './pipes.ts';
-import { builtInCommands, isBuiltIn, pluginCommand } from './spec.ts';
+import { builtInCommands, type CommandSpec, isBuiltIn, pluginCommand } from './spec.ts';
 import { CommandTree } from './tree.ts';
 
 /** One command on its way to its handler. */
@@ -165,7 +166,7 @@ export class Dispatcher implements PeerNames, CommandRegistry {
       const parsed = parse();
       authorise(caller, parsed.spec);
       this.#log.debug({ command: parsed.spec.path, user: caller.user, deprecated: parsed.deprecated }, 'command');
-      source = applyPipes(await this.#run(parsed, caller, signal), parsed.pipes.steps);
+      source = applyPipes(this.#enriched(await this.#run(parsed, caller, signal), parsed.spec, signal), parsed.pipes.steps);
     } catch (error) {
       if (error instanceof CommandError) {
         if (error.kind === 'unknown') throw new RpcError('unknown-command', error.text);
@@ -176,6 +177,16 @@ export class Dispatcher implements PeerNames, CommandRegistry {
       return failedAnswer(messageOf(error));
     }
     return signal.aborted ? cancelled(source) : new AbortableSource(source, signal);
+  }
+
+  /** Actions are not shown, so nothing is added to their answers; a plugin's own commands may be either. */
+  #enriched(source: AnswerSource, spec: CommandSpec, signal: AbortSignal): AnswerSource {
+    const { plugins, clock } = this.#context;
+    if (isBuiltIn(spec) && !spec.readOnly) return source;
+    const enrichers = plugins.enrichers();
+    if (enrichers.length === 0) return source;
+    const own = enrichers.filter(({ command }) => this.tree.exact(command)?.path === spec.path);
+    return enriched(source, spec.path, own, { clock, log: this.#log, signal, plugins });
   }
 
   async #run(parsed: ParsedCommand, caller: Caller, signal: AbortSignal): Promise<AnswerSource> {

@@ -7,6 +7,8 @@ import type { RunningConfig } from '../config/running.ts';
 import type { Clock } from '../core/clock.ts';
 import { LOG_LEVELS, type LogLevel, type RootLog } from '../core/root-log.ts';
 import type { PluginHost, PluginRow } from '../host/host.ts';
+import { doctor, type DoctorParts } from './doctor.ts';
+import { enrich, enrichers } from './enrich.ts';
 
 /** The daemon, as far as commands steer it. */
 export interface DaemonSteering {
@@ -27,6 +29,7 @@ export interface ContextParts {
   readonly routes: CommandContext['routes'];
   readonly rootLog: RootLog;
   readonly daemon: DaemonSteering;
+  readonly doctor: Omit<DoctorParts, 'clock' | 'bus' | 'config' | 'host' | 'configPath'>;
 }
 
 export function commandContext(parts: ContextParts): CommandContext {
@@ -45,6 +48,14 @@ export function commandContext(parts: ContextParts): CommandContext {
       errors: () => bus.reports.errors(),
       health: () => health(bus, plugins.list()),
     },
+    doctor: doctor({
+      ...parts.doctor,
+      clock,
+      bus,
+      configPath: daemon.configPath,
+      config: () => daemon.config(),
+      host: () => daemon.host(),
+    }),
     daemon: {
       pid: process.pid,
       startedAt: daemon.startedAt,
@@ -89,6 +100,8 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     granted: (plugin, send, peer) => granted(daemon, plugin, send, bus.directory.at(peer).name),
     subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
     unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
+    enrichers: () => enrichers(daemon.host()),
+    enrich: async (plugin, input, signal) => enrich(running(plugin), plugin, input, signal),
     sessionReady: () => undefined,
   };
 }

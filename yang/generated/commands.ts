@@ -1001,6 +1001,25 @@ export const COMMANDS: CommandNode = {
       command: undefined,
     },
     {
+      name: 'doctor',
+      description: "Look for what is wrong: the engine's own checks and those of the plugins",
+      hidden: false,
+      children: [],
+      command: {
+        path: 'doctor',
+        handler: 'doctor',
+        readOnly: true,
+        selector: 'none',
+        streams: false,
+        hidden: false,
+        summary: "Look for what is wrong: the engine's own checks and those of the plugins",
+        description:
+          'Checks run one after another, 5 s each at most; a finding whose code its check did not declare is flagged. zest doctor prints the same and answers by exit code.',
+        args: [],
+        deprecatedNames: [],
+      },
+    },
+    {
       name: 'command',
       description: 'Commands',
       hidden: false,

@@ -1,12 +1,13 @@
 /** Every built-in command by its handler's name in `zest-cmd.yang`. */
 import type { Handler } from '../dispatch.ts';
 import { discoveryCommands } from './discovery.ts';
+import { doctorCommands } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { peerActions } from './peer-actions.ts';
 import { peerViews } from './peers.ts';
 import { stateCommands } from './state.ts';
 
 export function builtInHandlers(): ReadonlyMap<string, Handler> {
-  const all = [peerViews, peerActions, stateCommands, eventCommands, discoveryCommands];
+  const all = [peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands];
   return new Map(all.flatMap((handlers) => Object.entries(handlers)));
 }

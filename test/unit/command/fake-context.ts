@@ -239,6 +239,8 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
         return new AnswerReader(Promise.resolve(records(rows(), { envelope: 'routes', onCancel: () => cancelled++ })));
       },
       complete: () => Promise.resolve([{ word: 'received', help: 'Received routes' }]),
+      enrichers: () => [],
+      enrich: () => Promise.resolve(undefined),
       granted: (plugin, send) => plugin === 'trusted' || (plugin === 'half' && send === 'update'),
       subscribe: (plugin, words) => void asked.push(`subscribe ${plugin} ${words.join(' ')}`),
       unsubscribe: (plugin, words) => void asked.push(`unsubscribe ${plugin} ${words.join(' ')}`),
@@ -282,6 +284,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
         { name: 'plugins', status: 'degraded', reason: 'watch is down' },
       ],
     },
+    doctor: { checks: () => [], hasConfig: () => true },
     daemon: {
       pid: 4711,
       startedAt: Date.UTC(2026, 0, 1) - 65_000,
