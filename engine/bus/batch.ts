@@ -15,9 +15,11 @@ export type Batch = BytesBatch | TextBatch | StructuredRows;
 const HEAD = Buffer.from('{"events":[', 'latin1');
 const TAIL = Buffer.from(']}', 'latin1');
 const META = `,"meta":{"schema-version":${EVENT_SCHEMA_VERSION},"seq":`;
+const META_SNAPSHOT = META.replace('"seq"', '"snapshot":true,"seq"');
 const ESCAPED_META = Buffer.from(META.replaceAll('"', '\\"'), 'latin1');
+const ESCAPED_META_SNAPSHOT = Buffer.from(META_SNAPSHOT.replaceAll('"', '\\"'), 'latin1');
 /** Room for the separators, the meta member and its number. */
-const SLACK = 96;
+const SLACK = 128;
 const QUOTE = 0x22;
 const BRACE = 0x7d;
 const COMMA = 0x2c;
@@ -26,6 +28,8 @@ const COMMA = 0x2c;
 export const VERBATIM = 0;
 /** JSON without its last brace: `meta` with the process's own number closes it. */
 export const NUMBERED = 1;
+/** The same, and `meta` says that the event tells of what is, not of what happened. */
+export const SNAPSHOT = 2;
 
 /** Buffers of one size that batches borrow; a few are kept, the rest is left to the collector. */
 export class BufferPool {
@@ -84,9 +88,10 @@ export class BytesBatch {
       source.copy(out, at, from, to);
       at += to - from;
     } else for (let i = from; i < to; i++) out[at++] = source[i]!;
-    if (shape === NUMBERED) {
+    if (shape !== VERBATIM) {
+      const meta = shape === NUMBERED ? ESCAPED_META : ESCAPED_META_SNAPSHOT;
       if (head !== undefined) out[at++] = BRACE;
-      for (let i = 0; i < ESCAPED_META.length; i++) out[at++] = ESCAPED_META[i]!;
+      for (let i = 0; i < meta.length; i++) out[at++] = meta[i]!;
       at = writeDecimal(out, at, seq);
       out[at++] = BRACE;
       out[at++] = BRACE;
@@ -138,10 +143,10 @@ export class TextBatch {
   }
 }
 
-/** One process's event as a string: `shared` lacks its last brace when `shape` is NUMBERED. */
+/** One process's event as a string: `shared` lacks its last brace unless `shape` is VERBATIM. */
 export function composeText(shared: string, shape: number, seq: number, head: Constant | undefined): string {
   if (shape === VERBATIM) return shared;
-  const meta = `${META}${seq}}}`;
+  const meta = `${shape === SNAPSHOT ? META_SNAPSHOT : META}${seq}}}`;
   return head === undefined ? shared + meta : `${Buffer.from(head.plain).toString('utf8')}${shared}}${meta}`;
 }
 

@@ -5,6 +5,7 @@
  * A row is matched by one mask per process, written once per form asked for, and copied into each process's own stream. Streams are
  * flushed at the end of the turn, dependents before what they depend on, and each waits only for its own process.
  */
+import { messageOf } from '../../sdk/rpc/errors.ts';
 import type { EventRow, PeerIdentity, ProcessBinding, ReactorPort, Report } from '../bgp/port.ts';
 import { EventEncoder } from '../codec/event-encoder.ts';
 import { PeerSelector } from '../codec/peer-selector.ts';
@@ -12,7 +13,8 @@ import type { CodecRegistry } from '../codec/registry.ts';
 import { KIND_NUMBER } from '../codec/event-kinds.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { BufferPool, NUMBERED, VERBATIM } from './batch.ts';
+import { BufferPool, NUMBERED, SNAPSHOT, VERBATIM } from './batch.ts';
+import { Established } from './established.ts';
 import { BGP, EventTypes } from './event-types.ts';
 import type { MonitorFilter } from './monitor.ts';
 import { envelopeText, Monitor } from './monitor.ts';
@@ -26,6 +28,7 @@ import { ReportBus } from './reports.ts';
 import { StructuredPool } from './structured.ts';
 import type { SubscribeInput } from './subscriptions.ts';
 import { ENVELOPE, EVERYTHING, NO_MATCH, parseSubscribe, parseSubscribeCommand, rowBit, SENT_SHIFT } from './subscriptions.ts';
+import type { Turn } from './turns.ts';
 
 /** The part of the reactor's port that the bus steers. */
 export type BusReactor = Pick<ReactorPort, 'interest' | 'setHeld' | 'cacheConsumer' | 'releaseCached'>;
@@ -65,9 +68,17 @@ export interface ProcessHandle {
   unsubscribe(): void;
   /** The process has acknowledged these update ids itself (forward-cached, release-cached). */
   acknowledged(ids: readonly number[]): void;
+  /**
+   * Tells it of every peer that is up, as far as it has subscribed and is granted: what was negotiated, then its state, marked in `meta`
+   * (`snapshot`) where the form has one. For a process that starts while sessions live; once, behind its first subscription.
+   */
+  snapshot(): void;
   statistics(): ProcessStatistics;
   detach(): void;
 }
+
+/** Between two reports of one process's refused batches. */
+const REFUSED_REPORT_MS = 10_000;
 
 /** An emitted text may not be larger: one line holds it with its escapes. */
 export const MAX_EMITTED = 1024 * 1024;
@@ -88,6 +99,7 @@ export class EventBus {
   readonly #log: Log;
   readonly #encoder: EventEncoder;
   readonly #peers = new Peers();
+  readonly #established = new Established();
   readonly #rows: StructuredPool;
   readonly #schedule: (action: () => void) => void;
   readonly #pressure: Pressure;
@@ -97,6 +109,7 @@ export class EventBus {
   #processes: readonly BusProcess[] = [];
   #bindings: ReadonlyMap<string, readonly ProcessBinding[]> = new Map();
   #reactor: BusReactor | undefined;
+  #unheldRoles: (bindings: readonly ProcessBinding[]) => readonly string[] = () => [];
   #flushing = false;
   #received = -1;
   #sent = -1;
@@ -136,11 +149,19 @@ export class EventBus {
     const peer = this.#peers.at(row.peer);
     this.types.count(BGP, row.kind);
     this.recent.note(row.at, BGP, row.kind, row.direction, peer.name, row.messageId);
-    this.#encoder.begin(row, peer);
+    if (row.kind === 'state' || row.kind === 'negotiated') this.#established.note(row);
+    this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer);
+    const inOrder = row.kind === 'state' || row.kind === 'eor';
+    let before: Turn | undefined;
     const cached = kind === UPDATE && row.direction === 'received' && row.messageId > 0;
     for (const process of this.#processes) {
       const wanted = process.wants(row.peer, bit);
       const accepted = wanted && process.append(row, bit, this.#encoder);
+      if (inOrder && accepted) {
+        const turn = process.queue.turn();
+        if (before !== undefined) turn.follow(before);
+        before = turn;
+      }
       if (cached && process.counted) {
         if (accepted) process.cache.delivered(row.messageId);
         else process.cache.missed(row.messageId);
@@ -156,6 +177,7 @@ export class EventBus {
 
   peers(list: readonly PeerIdentity[]): void {
     this.#peers.update(list);
+    this.#established.keep(list);
     this.#refreshAll();
   }
 
@@ -169,6 +191,11 @@ export class EventBus {
   setBindings(bindings: ReadonlyMap<string, readonly ProcessBinding[]>): void {
     this.#bindings = bindings;
     this.#refreshAll();
+  }
+
+  /** Roles that their holders cannot perform for a peer with these bindings: its state events name them (plugin-lifecycle §4). */
+  setRoles(unheld: (bindings: readonly ProcessBinding[]) => readonly string[]): void {
+    this.#unheldRoles = unheld;
   }
 
   attach(options: ProcessOptions): ProcessHandle {
@@ -210,6 +237,7 @@ export class EventBus {
         process.cache.acknowledged(ids);
         this.#later();
       },
+      snapshot: () => this.#snapshot(process),
       statistics: () => process.statistics(),
       detach: () => this.#detach(process),
     };
@@ -338,6 +366,7 @@ export class EventBus {
     process.subscriptions.clear();
     this.#processes = this.#processes.filter((one) => one !== process);
     this.#pressure.end(process);
+    this.#later();
     if (process.counted) this.#reactor?.cacheConsumer(process.name, 'none');
     process.counted = false;
     this.#tellReactor();
@@ -345,6 +374,7 @@ export class EventBus {
 
   #failed(process: BusProcess, failure: ProcessFailure): void {
     this.#pressure.end(process);
+    this.#later();
     process.refresh(this.#peers, this.#bindings);
     this.#tellReactor();
     this.reports.report({
@@ -360,10 +390,49 @@ export class EventBus {
     this.#log.warn({ process: process.name, failure }, 'event consumer failed');
   }
 
+  #snapshot(process: BusProcess): void {
+    for (const row of this.#established.rows(this.#clock.wall())) {
+      const bit = rowBit(KIND_NUMBER[row.kind], false);
+      if (!process.wants(row.peer, bit)) continue;
+      const peer = this.#peers.at(row.peer);
+      this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer);
+      process.append(row, bit, this.#encoder, SNAPSHOT);
+    }
+    this.#later();
+  }
+
+  #withRoles(row: EventRow, peer: PeerIdentity): EventRow {
+    const unheldRoles = this.#unheldRoles(this.#bindings.get(peer.name) ?? []);
+    return unheldRoles.length === 0 ? row : { ...row, unheldRoles };
+  }
+
   #settled(process: BusProcess, error: unknown): void {
-    if (error !== undefined) this.#log.warn({ process: process.name, err: error }, 'events refused');
+    if (error !== undefined) this.#refused(process, error);
     // The queue forgets the batch after this call: look once it has.
     this.#later();
+  }
+
+  /** A handler that throws does so again and again: one report in ten seconds, which says how many went before it. */
+  #refused(process: BusProcess, error: unknown): void {
+    this.#log.warn({ process: process.name, err: error }, 'events refused');
+    const message = `events refused: ${messageOf(error)}`;
+    process.onRefused?.(message);
+    const now = this.#clock.now();
+    if (now - process.refusedReportedAt < REFUSED_REPORT_MS) {
+      process.refusedUnreported++;
+      return;
+    }
+    const before = process.refusedUnreported;
+    process.refusedReportedAt = now;
+    process.refusedUnreported = 0;
+    this.reports.report({
+      severity: 'error',
+      code: 'event-handler-failed',
+      source: 'bus',
+      subject: process.name,
+      message,
+      ...(before === 0 ? {} : { detail: { 'refused-before': before } }),
+    });
   }
 
   /** Rows that the reactor's ring had no room for: every stream that would have had some of them gets a gap. */

@@ -51,6 +51,8 @@ export interface ProcessOptions {
    * and the owner is expected to detach it.
    */
   onFailure(failure: ProcessFailure): void;
+  /** The process answered a batch with an error: a handler of its own threw. It goes on. */
+  readonly onRefused?: ((message: string) => void) | undefined;
 }
 
 export interface ProcessStatistics {
@@ -94,6 +96,10 @@ export class BusProcess {
   /** Reported as dropping, as holding peers: said once each. */
   reportedGap = false;
   reportedHold = false;
+  /** When a refused batch was last reported, ms; and how many were not since. */
+  refusedReportedAt = Number.NEGATIVE_INFINITY;
+  refusedUnreported = 0;
+  readonly onRefused: ((message: string) => void) | undefined;
   format: EventFormat;
   encoding: EventEncoding;
   /** The process has chosen format or encoding itself: a binding no longer sets it. */
@@ -122,6 +128,7 @@ export class BusProcess {
     this.#form = options.transport.form;
     this.#structured = options.structured !== undefined;
     this.#onFailure = (failure) => options.onFailure(failure);
+    this.onRefused = options.onRefused;
     this.#events = events;
     this.#configured = { format: options.format ?? 'parsed', encoding: options.encoding ?? 'json' };
     this.format = this.#configured.format;
@@ -185,17 +192,17 @@ export class BusProcess {
     return ((this.#masks[peer] ?? 0) & bit) !== 0;
   }
 
-  /** Puts a row that it wants into its stream. */
-  append(row: EventRow, bit: number, encoder: EventEncoder): boolean {
+  /** Puts a row that it wants into its stream; `numbered` is how it shows what can carry a number. */
+  append(row: EventRow, bit: number, encoder: EventEncoder, numbered = NUMBERED): boolean {
     const structured = this.#structured ? STRUCTURED_NUMBER[row.kind] : undefined;
     if (structured !== undefined) return this.#done(this.queue.pushRow(row, structured));
-    if ((this.#envelopes[row.peer]! & bit) !== 0) return this.#done(this.#appendEnveloped(row, encoder));
+    if ((this.#envelopes[row.peer]! & bit) !== 0) return this.#done(this.#appendEnveloped(row, encoder, numbered));
     if (this.#form === 'texts') {
-      const shape = encoder.numbered(this.format, this.encoding) ? NUMBERED : VERBATIM;
+      const shape = encoder.numbered(this.format, this.encoding) ? numbered : VERBATIM;
       return this.#done(this.queue.pushText(encoder.text(this.format, this.encoding), shape, undefined));
     }
     const form = encoder.encode(this.format, this.encoding, true);
-    return this.#done(this.queue.pushBytes(encoder.bytes, form.from, form.to, form.numbered ? NUMBERED : VERBATIM, undefined));
+    return this.#done(this.queue.pushBytes(encoder.bytes, form.from, form.to, form.numbered ? numbered : VERBATIM, undefined));
   }
 
   /** Puts an emitted event into its stream: as it is, or in an envelope. */
@@ -248,15 +255,15 @@ export class BusProcess {
     };
   }
 
-  #appendEnveloped(row: EventRow, encoder: EventEncoder): boolean {
+  #appendEnveloped(row: EventRow, encoder: EventEncoder, numbered: number): boolean {
     if (!encoder.numbered(this.format, this.encoding)) {
       const line = encoder.text(this.format, this.encoding);
-      return this.#appendString(envelopeText(BGP, row.kind, line), NUMBERED);
+      return this.#appendString(envelopeText(BGP, row.kind, line), numbered);
     }
     const head = ENVELOPE_HEADS[row.kind];
-    if (this.#form === 'texts') return this.queue.pushText(encoder.text(this.format, this.encoding), NUMBERED, head);
+    if (this.#form === 'texts') return this.queue.pushText(encoder.text(this.format, this.encoding), numbered, head);
     const form = encoder.encode(this.format, this.encoding, true);
-    return this.queue.pushBytes(encoder.bytes, form.from, form.to, NUMBERED, head);
+    return this.queue.pushBytes(encoder.bytes, form.from, form.to, numbered, head);
   }
 
   #appendString(shared: string, shape: number): boolean {

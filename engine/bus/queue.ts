@@ -13,6 +13,7 @@ import type { Batch, BufferPool } from './batch.ts';
 import { BytesBatch, composeText, gapText, TextBatch } from './batch.ts';
 import type { StructuredPool } from './structured.ts';
 import { StructuredRows } from './structured.ts';
+import { Turn } from './turns.ts';
 
 export type OverflowPolicy = 'hold-peer' | 'drop-with-gap' | 'disconnect';
 
@@ -49,6 +50,8 @@ export class EventQueue {
   #ready: Batch[] = [];
   #open: Batch | undefined;
   #inFlight: Batch | undefined;
+  /** Of batches that hold what is told in order; few, and mostly none. */
+  readonly #turns = new Map<Batch, Turn>();
   /** Events dropped since the last gap event; #gapFirst is the number of the first. */
   #missing = 0;
   #gapFirst = 0;
@@ -123,10 +126,24 @@ export class EventQueue {
     if (!this.#dropping && !this.overflowed) this.#writeGap();
   }
 
-  /** The next batch to deliver; it counts as waiting until `settle`. */
+  /** The turn of the batch that holds the last event appended. */
+  turn(): Turn {
+    const batch = this.#open;
+    let turn = batch === undefined ? undefined : this.#turns.get(batch);
+    if (turn === undefined) {
+      turn = new Turn();
+      if (batch !== undefined) this.#turns.set(batch, turn);
+    }
+    return turn;
+  }
+
+  /** The next batch to deliver, unless its turn has not come; it counts as waiting until `settle`. */
   take(): Batch | undefined {
     if (this.#inFlight !== undefined) return undefined;
-    if (this.#ready.length === 0) this.#close();
+    if (this.#ready.length === 0) {
+      if (this.#waits(this.#open)) return undefined;
+      this.#close();
+    } else if (this.#waits(this.#ready[0])) return undefined;
     this.#inFlight = this.#ready.shift();
     return this.#inFlight;
   }
@@ -145,7 +162,10 @@ export class EventQueue {
 
   /** The batch on its way was given up: its receiver may hold on to the memory, so it is not used again. */
   abandon(): void {
-    if (this.#inFlight !== undefined) this.bytes -= this.#inFlight.size;
+    if (this.#inFlight !== undefined) {
+      this.bytes -= this.#inFlight.size;
+      this.#endTurn(this.#inFlight);
+    }
     this.#inFlight = undefined;
   }
 
@@ -231,8 +251,19 @@ export class EventQueue {
     this.#open = undefined;
   }
 
+  #waits(batch: Batch | undefined): boolean {
+    return batch !== undefined && this.#turns.size > 0 && this.#turns.get(batch)?.waits === true;
+  }
+
+  #endTurn(batch: Batch): void {
+    if (this.#turns.size === 0) return;
+    this.#turns.get(batch)?.end();
+    this.#turns.delete(batch);
+  }
+
   #forget(batch: Batch): void {
     this.bytes -= batch.size;
+    this.#endTurn(batch);
     if (batch instanceof BytesBatch) batch.release(this.#pools.buffers);
     else if (batch instanceof StructuredRows) this.#pools.rows.give(batch);
   }

@@ -195,7 +195,11 @@ export function messageType(row: EventRow): string {
 function eventMembers(row: EventRow, type: string): Record<string, unknown> {
   switch (row.kind) {
     case 'state':
-      return row.state === 'down' && row.reason !== '' ? { state: row.state, reason: row.reason } : { state: row.state };
+      return {
+        state: row.state,
+        ...(row.state === 'down' && row.reason !== '' ? { reason: row.reason } : {}),
+        ...(row.unheldRoles === undefined ? {} : { 'unheld-roles': row.unheldRoles }),
+      };
     case 'eor':
       return { eor: { family: familyName(row.family) } };
     case 'negotiated':
