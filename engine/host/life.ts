@@ -331,6 +331,9 @@ export class PluginLife {
             : 'none',
       deadlineMs: this.#context.deliveryTimeoutMs,
       encoding: settings.encoder,
+      onRefused: (message) => {
+        this.lastError = message;
+      },
       onFailure: (failure) => {
         const text =
           failure === 'silent'

@@ -270,6 +270,37 @@ test('an error answer loses its batch, is counted, and the stream goes on', asyn
   assert.equal(handle.statistics().refused, 1);
 });
 
+test('a refused batch is in `show errors` and told to its owner, once in ten seconds', async () => {
+  const { bus, clock, turn } = bench();
+  const told: string[] = [];
+  const structured = (): void => {
+    throw new Error('no such route');
+  };
+  const handle = bus.attach(options('a', new TextSink(), { structured, onRefused: (message) => void told.push(message) }));
+  handle.subscribe({ events: ['update'] });
+  const deliver = async (id: number): Promise<void> => {
+    bus.event(updateRow(id));
+    await turn();
+  };
+  const reported = (): unknown[] =>
+    bus.reports
+      .errors()
+      .filter((entry) => entry.code === 'event-handler-failed')
+      .map(({ subject, message, detail }) => [subject, message, detail]);
+  await deliver(1);
+  await deliver(2);
+  clock.advance(9_999);
+  await deliver(3);
+  assert.deepEqual(reported(), [['a', 'events refused: no such route', undefined]]);
+  clock.advance(1);
+  await deliver(4);
+  assert.deepEqual(reported()[1], ['a', 'events refused: no such route', { 'refused-before': 2 }]);
+  assert.deepEqual(
+    told,
+    Array.from({ length: 4 }, () => 'events refused: no such route'),
+  );
+});
+
 test('detach frees everything: timers, holds, interest', async () => {
   const { bus, clock, reactor, turn } = bench();
   const handle = bus.attach(options('a', new TextSink(true), { queue: { bytes: 500, onOverflow: 'hold-peer' } }));
