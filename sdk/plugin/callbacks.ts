@@ -104,6 +104,8 @@ export class Callbacks {
   #events: Promise<void> = Promise.resolve();
   /** An apply was accepted since the last commit or rollback. */
   #applied = false;
+  /** The apply that runs, if one does. */
+  #applying: Promise<unknown> = Promise.resolve();
 
   constructor() {
     this.goodbye = new Promise((resolve) => {
@@ -161,12 +163,16 @@ export class Callbacks {
   }
 
   async apply(input: ConfigApplyInput, signal: AbortSignal): Promise<ConfigResult> {
-    const result = await this.config(this.handlers.configApply, input, signal);
+    const applying = this.config(this.handlers.configApply, input, signal);
+    this.#applying = applying;
+    const result = await applying;
     if (result.status === 'ok') this.#applied = true;
     return result;
   }
 
+  /** Behind an apply that still runs: the engine gave it up, and what it is about to accept must be undone. */
   async rollback(input: ConfigRollbackInput, signal: AbortSignal): Promise<undefined> {
+    await this.#applying;
     if (!this.#applied) return undefined;
     this.#applied = false;
     await this.handlers.configRollback?.(input, signal);

@@ -302,6 +302,31 @@ test('config faults are results; a rollback runs only after an accepted apply', 
   await run;
 });
 
+test('a rollback that comes while an apply still runs waits for it, and undoes what it accepts', async () => {
+  const { plugin, engine } = pair();
+  const log: string[] = [];
+  let finish: () => void = () => undefined;
+  plugin.onConfigApply(async () => {
+    await new Promise<void>((resolve) => (finish = resolve));
+    log.push('applied');
+    return undefined;
+  });
+  plugin.onConfigRollback(() => void log.push('undone'));
+  const run = plugin.run({});
+  await engine.start();
+  const { mux } = engine;
+  const late = AbortSignal.timeout(30);
+  await assert.rejects(mux.call('ze-plugin-callback:config-apply', { sections: [] }, late), /abort|timeout|deadline/i);
+  const undone = mux.call('ze-plugin-callback:config-rollback', { 'transaction-id': 't' });
+  await mux.call('ze-plugin-callback:config-verify', { sections: [] });
+  assert.deepEqual(log, []);
+  finish();
+  await undone;
+  assert.deepEqual(log, ['applied', 'undone']);
+  await engine.bye();
+  await run;
+});
+
 test('events run in order, after onStarted, and a throw drops the rest of its batch alone', async () => {
   const { plugin, engine } = pair();
   const log: string[] = [];
