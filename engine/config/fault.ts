@@ -36,7 +36,11 @@ const CLAMP = 64;
 export class Findings {
   readonly faults: ConfigFault[] = [];
   readonly warnings: ConfigWarning[] = [];
+  /** Names (of statements, of families) that the schema does not know: a plugin may. */
+  unknownNames = 0;
   #dropped = 0;
+  /** Faults of the text itself; those behind them may only follow from it. */
+  #read = 0;
 
   fault(place: Place, path: string, message: string, extras: FaultExtras = {}): void {
     if (this.faults.length >= MAXIMUM_FAULTS) {
@@ -50,6 +54,11 @@ export class Findings {
     if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
   }
 
+  /** The text is read: what is found from now on may follow from what was found so far. */
+  textRead(): void {
+    this.#read = this.faults.length;
+  }
+
   /** No more faults are kept: what costs time to say of one can be left out. */
   get full(): boolean {
     return this.faults.length >= MAXIMUM_FAULTS;
@@ -59,9 +68,11 @@ export class Findings {
     return this.faults.length > 0;
   }
 
-  /** The faults in the order of the text, with a last one for those that were dropped. */
+  /** Faults of the text first, then what may follow from them, each in the order of the text; a last one for those that were dropped. */
   sorted(): readonly ConfigFault[] {
-    const out = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
+    const inOrder = (faults: readonly ConfigFault[]): ConfigFault[] =>
+      [...faults].sort((a, b) => a.line - b.line || a.column - b.column);
+    const out = [...inOrder(this.faults.slice(0, this.#read)), ...inOrder(this.faults.slice(this.#read))];
     if (this.#dropped > 0) out.push({ ...NOWHERE, path: '', message: `and ${this.#dropped} more` });
     return out;
   }

@@ -91,7 +91,9 @@ export class FreeParser {
       if (token.kind === '}' || token.kind === 'end') {
         append(open.closing, comments);
         if (token.kind === 'end') {
-          parser.findings.fault(open.place, path, `${open.name} is not closed: a "}" is missing`);
+          parser.findings.fault(open.place, path, `${open.name} is not closed: a "}" is missing`, {
+            hint: `opened on line ${open.place.line}`,
+          });
           return;
         }
         open.trailing = parser.trailing();

@@ -45,6 +45,7 @@ export class ListParser {
     this.#parser.body(where, entry, head, (inner) => {
       const token = this.#parser.lexer.peek();
       if (first && token.kind === 'word' && childOf(where.schema, token.text) === undefined) {
+        this.#parser.findings.unknownNames++;
         this.#parser.findings.fault(
           head.place,
           where.path,

@@ -12,7 +12,7 @@ import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
 import { parseConfig } from './parser.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
-import { hubServers, inlinePlugins, pluginSettings } from './plugin-settings.ts';
+import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
 import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
 import { checkSchemaRules } from './schema-rules.ts';
 import { type Environment, Settings } from './settings.ts';
@@ -28,13 +28,31 @@ export interface LoadOptions extends Registered {
   readonly flags?: Readonly<Record<string, string>> | undefined;
   /** The schema, when plugins have added to it. */
   readonly schema?: SchemaTree | undefined;
+  /** What was learned of plugins on the way here: faults when the text holds names that nobody knows, else warnings. */
+  readonly notes?: readonly PluginNote[] | undefined;
   /** Names of built-in plugins: `process` may name them without a `plugin external` block. */
   readonly builtins?: readonly string[] | undefined;
+  /** Names that `use` may give; not checked when absent. */
+  readonly usable?: readonly string[] | undefined;
+}
+
+/** Something about a configured plugin. */
+export interface PluginNote {
+  readonly plugin: string;
+  readonly message: string;
 }
 
 export type LoadResult =
   | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly ConfigWarning[] }
-  | { readonly ok: false; readonly faults: readonly ConfigFault[]; readonly warnings: readonly ConfigWarning[] };
+  | {
+      readonly ok: false;
+      readonly faults: readonly ConfigFault[];
+      readonly warnings: readonly ConfigWarning[];
+      /** Plugins as far as they could be read. */
+      readonly plugins: readonly PluginSettings[];
+      /** Some fault is a name that the schema does not know: a plugin may. */
+      readonly unknownNames: boolean;
+    };
 
 let base: SchemaTree | undefined;
 
@@ -54,10 +72,12 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 
 /** As `loadConfig`, for a tree that is there already (an edited candidate). */
 export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = new Findings()): LoadResult {
+  findings.textRead();
   const root = branchOf(syntax.schema, syntax.children);
   checkSchemaRules(root, findings);
   const environment = readEnvironment(root, options, findings);
-  const plugins = pluginSettings(root, environment.stageTimeoutMs, findings);
+  const plugins = pluginSettings(root, environment.stageTimeoutMs, findings, options.usable);
+  pluginNotes(root, options.notes ?? [], findings);
   const hub = hubServers(root, findings);
   const bgp = root.children.get('bgp');
   const peers = bgp?.kind === 'branch' ? effectivePeers(bgp, findings) : [];
@@ -68,9 +88,12 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   checkFilters(root, peers, names, findings);
   checkProfiles(root, findings);
   checkMcp(root, findings);
-  const reactor = reactorSettings(bgp, peers, environment, findings);
+  const reactor = reactorSettings(bgp, peers, environment, options.families, findings);
   checkListeners(root, findings);
-  if (findings.failed) return { ok: false, faults: findings.sorted(), warnings: findings.warnings };
+  if (findings.failed) {
+    const unknownNames = findings.unknownNames > 0;
+    return { ok: false, faults: findings.sorted(), warnings: findings.warnings, plugins, unknownNames };
+  }
   const config = new RunningConfig({
     syntax,
     tree: effectiveTree(root, peers),
@@ -124,6 +147,7 @@ function reactorSettings(
   bgp: Value | undefined,
   effective: readonly EffectivePeer[],
   environment: DaemonEnvironment,
+  families: Registered['families'],
   findings: Findings,
 ): ReactorSettings {
   const { settings } = environment;
@@ -132,6 +156,7 @@ function reactorSettings(
     routerId: Math.max(0, parseIpv4(fields?.text('router-id') ?? '')),
     localAs: fields?.number('session/asn/local') ?? 0,
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
+    families,
   };
   if (fields !== undefined) {
     if (global.routerId === 0) findings.warn(fields.branch.place, 'bgp/router-id', 'no router-id in bgp');

@@ -24,8 +24,9 @@ import {
   type SyntaxTree,
 } from './syntax-tree.ts';
 import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
-import type { Validators } from './validators.ts';
+import { FAMILY_EXPECTED, type Validators } from './validators.ts';
 
+const MAXIMUM_SLANTED = 64;
 /** Longest config text, in UTF-16 units. */
 export const MAXIMUM_TEXT = 64 << 20;
 
@@ -75,9 +76,13 @@ export class Parser {
   readonly #validators: Validators;
   readonly #free: FreeParser;
   readonly #lists: ListParser;
+  readonly #text: string;
+  /** Blocks whose closing brace stands left of their first word. */
+  readonly #slanted: { readonly name: string; readonly open: Place; readonly close: Place }[] = [];
   readonly index = new StatementIndex();
 
   constructor(text: string, origin: string, validators: Validators, findings: Findings) {
+    this.#text = text;
     this.lexer = new Lexer(text);
     this.origin = origin;
     this.findings = findings;
@@ -145,6 +150,7 @@ export class Parser {
   }
 
   unknown(where: Where, name: string, place: Place): void {
+    this.findings.unknownNames++;
     if (this.findings.full) {
       this.findings.fault(place, '', '');
       return;
@@ -214,8 +220,9 @@ export class Parser {
     const fault =
       checkValue(schema.type, text, this.#validators) ??
       (typeof own === 'string' ? checkNamed(own, text, this.#validators) : undefined);
-    if (fault !== undefined)
-      this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
+    if (fault === undefined) return;
+    if (fault.expected === FAMILY_EXPECTED) this.findings.unknownNames++;
+    this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
   }
 
   #leafList(where: Where, schema: LeafListNode, head: Head, path: string): void {
@@ -320,10 +327,27 @@ export class Parser {
       token.comments.map((comment) => comment.text),
     );
     if (token.kind === 'end') {
-      this.findings.fault(head.place, where.path, `${where.schema.name} is not closed: a "}" is missing`);
+      const likely = this.#likelyOpen();
+      this.findings.fault(
+        head.place,
+        where.path,
+        `${where.schema.name} is not closed: a "}" is missing`,
+        { hint: likely ?? `opened on line ${head.place.line}` },
+      );
       return;
     }
+    if (token.column < head.place.column && token.line > head.place.line && this.#slanted.length < MAXIMUM_SLANTED)
+      this.#slanted.push({ name: where.schema.name, open: head.place, close: token });
     owner.trailing = this.trailing() || owner.trailing;
+  }
+
+  /** Where a brace is missing, everything behind it closes the wrong block: the first whose end stands left of its beginning. */
+  #likelyOpen(): string | undefined {
+    const lines = this.#text.split('\n', this.#slanted.at(-1)?.close.line ?? 0);
+    const leads = ({ line, column }: Place): boolean => (lines[line - 1] ?? '').slice(0, column - 1).trim() === '';
+    const found = this.#slanted.find(({ open, close }) => leads(open) && leads(close));
+    if (found === undefined) return undefined;
+    return `perhaps that of ${found.name}, opened on line ${found.open.line}: the "}" on line ${found.close.line} stands further left`;
   }
 
   written(name: string, head: Head): Omit<LeafListStatement, 'kind' | 'schema' | 'members'> {

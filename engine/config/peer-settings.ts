@@ -1,18 +1,21 @@
 // An effective peer to `PeerSettings`: text becomes numbers and unions once, here; what a neighbour cannot run with is a fault,
 // what makes it incomplete a warning.
 import { addressBytes, formatAddress, parseIpv4 } from '../../sdk/wire/address.ts';
-import { NO_FAMILY, parseFamily, type Family } from '../../sdk/wire/family.ts';
+import { NO_FAMILY, type Family } from '../../sdk/wire/family.ts';
 import type { AddPathDirection, CapabilityMode, FamilySettings, PeerSettings, ProcessBinding } from '../bgp/port.ts';
 import type { Reader } from './effective.ts';
 import type { Findings } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import { routeUpdates } from './route-updates.ts';
+import { familyOfName } from './validators.ts';
 
 /** What every peer takes from the `bgp` block; zeros where it is absent. */
 export interface GlobalBgp {
   readonly routerId: number;
   readonly localAs: number;
   readonly routeServerTransparent: boolean;
+  /** Families of plugins by name. */
+  readonly families?: ReadonlyMap<string, Family> | undefined;
 }
 
 const IGNORE_MISMATCH = 'ignore-mismatch';
@@ -27,7 +30,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     if (findings.faults.some((one) => one.path === `${path}/${leaf}`)) return;
     findings.fault(fields.place(leaf), `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
   };
-  const families = familySettings(fields, fault);
+  const families = familySettings(fields, bgp.families, fault);
   checkRefresh(fields, fault);
   if (fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');
   if (!fields.flag('connection/local/accept') && !fields.flag('connection/remote/connect')) {
@@ -42,7 +45,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   const localAs = fields.number('session/asn/local') || bgp.localAs;
   if (routerId === 0) fault('session/router-id', 'router-id is required (in bgp, or in session)');
   if (localAs === 0) fault('session/asn/local', 'a local AS is required (session asn local)');
-  const extendedNextHop = nextHopEncodings(fields);
+  const extendedNextHop = nextHopEncodings(fields, bgp.families);
   const updates = routeUpdates(
     fields.entries('update'),
     { path, extendedNextHop: (family, afi) => extendedNextHop.some((one) => one.family === family && one.nextHopAfi === afi) },
@@ -122,10 +125,14 @@ function isOn(mode: string): boolean {
   return mode === 'enable' || mode === 'require';
 }
 
-function familySettings(fields: Reader, fault: (leaf: string, message: string) => void): readonly FamilySettings[] {
+function familySettings(
+  fields: Reader,
+  names: GlobalBgp['families'],
+  fault: (leaf: string, message: string) => void,
+): readonly FamilySettings[] {
   const out: FamilySettings[] = [];
   const everywhere = addPathOf(fields, 'session/capability/add-path');
-  const single = new Map(fields.entries('session/add-path').map((one) => [parseFamily(one.key), one]));
+  const single = new Map(fields.entries('session/add-path').map((one) => [familyOfName(one.key, names), one]));
   for (const entry of fields.entries('session/family')) {
     if (entry.key === IGNORE_MISMATCH) continue;
     const maximum = entry.number('prefix/maximum');
@@ -133,7 +140,7 @@ function familySettings(fields: Reader, fault: (leaf: string, message: string) =
     const leaf = `session/family/${entry.key}/prefix/maximum`;
     if (maximum === 0) fault(leaf, `${entry.key}: prefix maximum is mandatory`);
     else if (stated >= maximum) fault(leaf, `${entry.key}: prefix warning ${stated} must be below prefix maximum ${maximum}`);
-    const family = parseFamily(entry.key);
+    const family = familyOfName(entry.key, names);
     const mode = entry.text('mode');
     if (family === NO_FAMILY || mode === 'disable') continue;
     const own = single.get(family);
@@ -159,13 +166,16 @@ function addPathOf(fields: Reader, path: string): AddPathDirection {
   return send ? (receive ? 'send/receive' : 'send') : receive ? 'receive' : 'none';
 }
 
-function nextHopEncodings(fields: Reader): readonly { readonly family: Family; readonly nextHopAfi: number }[] {
+function nextHopEncodings(
+  fields: Reader,
+  names: GlobalBgp['families'],
+): readonly { readonly family: Family; readonly nextHopAfi: number }[] {
   return fields
     .entries('session/capability/nexthop')
     .filter((entry) => isOn(entry.text('mode')))
     .map((entry) => {
       const [family = '', afi = ''] = entry.key.split(' ');
-      return { family: parseFamily(family), nextHopAfi: afi === 'ipv6' ? 2 : 1 };
+      return { family: familyOfName(family, names), nextHopAfi: afi === 'ipv6' ? 2 : 1 };
     });
 }
 

@@ -1,8 +1,10 @@
 // The `plugin` block, and plugins that a `process` binding defines in place.
 import { entriesAt, Reader, type Branch } from './effective.ts';
-import type { Findings } from './fault.ts';
+import { clamp, type Findings, NOWHERE } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
+import type { PluginNote } from './load.ts';
 import { parseDuration } from './validators.ts';
+import { didYouMean } from './values.ts';
 
 export type Overflow = 'hold-peer' | 'drop-with-gap' | 'disconnect';
 
@@ -39,13 +41,23 @@ export interface HubServer {
 export const MINIMUM_SECRET = 32;
 const DEFAULT_QUEUE = { batches: 64, bytes: 4 << 20, onOverflow: undefined };
 
-export function pluginSettings(root: Branch, stageTimeoutMs: number, findings: Findings): PluginSettings[] {
+/** `usable`: the built-in plugins that `use` may name; not checked when absent. */
+export function pluginSettings(
+  root: Branch,
+  stageTimeoutMs: number,
+  findings: Findings,
+  usable?: readonly string[],
+): PluginSettings[] {
   return entriesAt(root, 'plugin/external').map((entry) => {
     const fields = new Reader(entry);
     const run = fields.text('run');
     const use = fields.text('use');
     if (run === '' && use === '') {
       findings.fault(entry.place, `plugin/external/${entry.key}`, `plugin external ${entry.key} needs run or use`);
+    }
+    if (use !== '' && usable?.includes(use) === false && !/^(?:\.{1,2})?\//.test(use)) {
+      const message = `plugin external ${entry.key}: no built-in plugin is called "${clamp(use)}" (a module's path begins with ./, ../ or /)`;
+      findings.fault(fields.place('use'), `plugin/external/${entry.key}/use`, message, { hint: didYouMean(use, usable) });
     }
     const overflow = fields.text('queue/on-overflow');
     return {
@@ -63,6 +75,18 @@ export function pluginSettings(root: Branch, stageTimeoutMs: number, findings: F
       isolation: fields.text('isolation') === 'thread' ? 'thread' : 'main',
     };
   });
+}
+
+/** Says of plugins what was learned of them: a fault where the text holds names that nobody knows, since one of them may be theirs. */
+export function pluginNotes(root: Branch, notes: readonly PluginNote[], findings: Findings): void {
+  if (notes.length === 0) return;
+  const entries = new Map(entriesAt(root, 'plugin/external').map((entry) => [entry.key, entry]));
+  for (const { plugin, message } of notes) {
+    const place = entries.get(plugin)?.place ?? NOWHERE;
+    const path = `plugin/external/${plugin}`;
+    if (findings.unknownNames > 0) findings.fault(place, path, `plugin ${plugin}: ${message}`);
+    else findings.warn(place, path, `plugin ${plugin}: ${message}`);
+  }
 }
 
 /** Adds the plugins that `process NAME { run … }` defines in place: text encoding, nothing else stated. */

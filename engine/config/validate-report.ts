@@ -22,9 +22,9 @@ export function validateReport(text: string, path: string, options: ReportOption
   const { verbose = false, json = false, quiet = false, ...load } = options;
   const result = loadConfig(text, { ...load, path });
   const exitCode = result.ok ? 0 : 1;
-  const incomplete = result.warnings.filter((warning) => warning.message.startsWith('incomplete peer'));
+  const incomplete = result.warnings.filter(isIncomplete);
+  if (quiet) return { stdout: '', stderr: '', exitCode };
   const stderr = incomplete.map((warning) => `${warning.message}\n`).join('');
-  if (quiet) return { stdout: '', stderr, exitCode };
   return { stdout: json ? jsonText(result, path) : plainText(result, path, verbose), stderr, exitCode };
 }
 
@@ -45,12 +45,17 @@ function messageOf({ message, hint }: ConfigFault): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
+function isIncomplete(warning: ConfigWarning): boolean {
+  return warning.message.startsWith('incomplete peer');
+}
+
 function warningText(warning: ConfigWarning): string {
   return `warning: ${warning.line > 0 ? `line ${warning.line}: ` : ''}${warning.message}`;
 }
 
 function plainText(result: LoadResult, path: string, verbose: boolean): string {
-  const warnings = result.warnings.map(warningText);
+  // Incomplete peers stand on standard error already: said once.
+  const warnings = result.warnings.filter((warning) => !isIncomplete(warning)).map(warningText);
   const lines = result.ok
     ? [`configuration valid: ${path}`, ...(verbose ? summary(result.config) : []), ...warnings]
     : [`configuration invalid: ${path}`, '', 'Errors:', ...result.faults.map((fault) => `  ${faultText(fault)}`), ...warnings];

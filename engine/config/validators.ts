@@ -1,6 +1,6 @@
 // The named validators of `ze:validate`: what a type cannot say. A schema that names one that is not here is refused at start.
 import { addressBytes, parseDecimal, parseIpv4, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
-import { familyName, NAMED_FAMILIES, NO_FAMILY, parseFamily } from '../../sdk/wire/family.ts';
+import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, parseFamily } from '../../sdk/wire/family.ts';
 
 export interface Validator {
   /** What it accepts, in words that follow "is not". */
@@ -16,6 +16,15 @@ export type Validators = ReadonlyMap<string, Validator>;
 export interface Registered {
   readonly eventKinds?: readonly string[] | undefined;
   readonly sendKinds?: readonly string[] | undefined;
+  /** Families by their names in lower case, where the name says nothing of the numbers. */
+  readonly families?: ReadonlyMap<string, Family> | undefined;
+}
+
+export const FAMILY_EXPECTED = 'an address family such as ipv4/unicast';
+
+/** A family by its name, a plugin's own names included; NO_FAMILY when nobody knows it. */
+export function familyOfName(text: string, families: ReadonlyMap<string, Family> | undefined): Family {
+  return families?.get(text.toLowerCase()) ?? parseFamily(text);
 }
 
 export const EVENT_KINDS: readonly string[] = [
@@ -116,9 +125,9 @@ export function makeValidators(registered: Registered = {}): Validators {
     [
       'registered-address-family',
       {
-        expected: 'an address family such as ipv4/unicast',
-        words: NAMED_FAMILIES.map(familyName),
-        accepts: (text) => parseFamily(text) !== NO_FAMILY,
+        expected: FAMILY_EXPECTED,
+        words: [...NAMED_FAMILIES.map(familyName), ...(registered.families?.keys() ?? [])],
+        accepts: (text) => familyOfName(text, registered.families) !== NO_FAMILY,
       },
     ],
     ['ignore-mismatch', word('ignore-mismatch', ['ignore-mismatch'])],

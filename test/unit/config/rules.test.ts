@@ -296,11 +296,16 @@ const rows: readonly Row[] = [
 for (const [name, text, exit, fragment] of rows) {
   test(`${name}: ${exit === 0 ? 'valid' : 'invalid'}`, () => {
     const report = validateReport(text, 't.conf');
-    assert.ok(report.stdout.includes(fragment), `${fragment}\nnot in\n${report.stdout}`);
+    const said = `${report.stdout}${report.stderr}`;
+    assert.ok(said.includes(fragment), `${fragment}\nnot in\n${said}`);
     assert.equal(report.exitCode, exit, report.stdout);
   });
 }
 
 test('an incomplete peer is named on standard error', () => {
-  assert.match(validateReport(bgp(peer({ asn: 'local 65000;' })), 't.conf').stderr, /incomplete/);
+  const text = bgp(peer({ asn: 'local 65000;' }));
+  const { stdout, stderr } = validateReport(text, 't.conf');
+  assert.match(stderr, /incomplete/);
+  assert.doesNotMatch(stdout, /incomplete/, 'said once');
+  assert.deepEqual(validateReport(text, 't.conf', { quiet: true }), { stdout: '', stderr: '', exitCode: 0 });
 });
