@@ -328,12 +328,9 @@ export class Parser {
     );
     if (token.kind === 'end') {
       const likely = this.#likelyOpen();
-      this.findings.fault(
-        head.place,
-        where.path,
-        `${where.schema.name} is not closed: a "}" is missing`,
-        { hint: likely ?? `opened on line ${head.place.line}` },
-      );
+      this.findings.fault(head.place, where.path, `${where.schema.name} is not closed: a "}" is missing`, {
+        hint: likely ?? `opened on line ${head.place.line}`,
+      });
       return;
     }
     if (token.column < head.place.column && token.line > head.place.line && this.#slanted.length < MAXIMUM_SLANTED)
