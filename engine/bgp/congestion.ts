@@ -44,7 +44,7 @@ export class Congestion {
     const since = this.#deadlines.clock.now();
     const deadline = this.#deadlines.create(() => {
       const now = this.#deadlines.clock.now();
-      const stuckFor = now - (peer.session?.progressAt ?? since);
+      const stuckFor = now - (peer.session === undefined ? since : peer.progressAt);
       if (stuckFor >= STUCK || now - since >= LONGEST) this.#owner.giveUp(peer);
       else deadline.in(STUCK - stuckFor);
     });

@@ -161,7 +161,9 @@ export class Egress implements ExportHost, OriginateHost {
   /** Into its update group. */
   #enter(peer: Peer): void {
     const address = peer.session?.localAddress ?? '';
-    this.groups.join(peer, exportSide(peer.settings, peer.send, address, this.#host.transparent(peer)));
+    const side = exportSide(peer.settings, peer.send, address, this.#host.transparent(peer));
+    // What filters answer may depend on the peer, so what it gets is good for nobody else.
+    this.groups.join(peer, peer.settings.exportFilters.length === 0 ? side : { ...side, key: `${side.key} ${peer.index}` });
     this.#originator.changed();
   }
 

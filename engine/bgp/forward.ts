@@ -223,7 +223,7 @@ export class Forwarder {
   /** Equal encoding on both sides and a rule that changes nothing: the bytes go out as they came. */
   #unchanged(view: UpdateView, side: ExportSide, source: number): boolean {
     const { context } = side;
-    if (view.context.id !== context.id || view.faults.total > 0) return false;
+    if (view.context.id !== context.id || view.context.ownLocalPref || view.faults.total > 0) return false;
     if (side.prepend.length > 0 || side.overrideAs !== 0 || side.nextHop !== 'unchanged') return false;
     if (!side.standardCommunities || !side.extendedCommunities || !side.largeCommunities) return false;
     if (side.ebgp ? !side.transparent : !this.#sources.external(source)) return false;

@@ -19,6 +19,8 @@ import type { ChunkPool } from './chunk.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
 import { MessageCounters } from './counters.ts';
+import { ExportLine } from './export-line.ts';
+import type { LineHost, LineOwner } from './export-line.ts';
 import type { Notice, State } from './fsm.ts';
 import { acceptOpen, describeNegotiated, openFor, restartsGracefully } from './open.ts';
 import { Outbox } from './outbox.ts';
@@ -44,6 +46,7 @@ export interface PeerHost {
   readonly area: ReadArea;
   readonly contexts: ContextTable;
   readonly chunks: ChunkPool;
+  readonly filters: LineHost;
   openWaitMs(): number;
   /** Every peer's port, 0 = its own. */
   portOverride(): number;
@@ -109,6 +112,9 @@ export class Peer implements ConnectionOwner {
   #bytesReceivedBefore = 0;
   #bytesSentBefore = 0;
   #gapBefore = 0;
+  /** Of a session with export filters: the way every message to the peer takes. */
+  #line: ExportLine | undefined;
+  #lineMovedAt = 0;
 
   constructor(host: PeerHost, index: number, settings: PeerSettings) {
     this.#host = host;
@@ -151,8 +157,15 @@ export class Peer implements ConnectionOwner {
     return this.#primary.session;
   }
 
+  /** Bytes on their way to the peer that the kernel has not taken. */
   get queuedBytes(): number {
-    return this.#primary.session?.queuedBytes ?? 0;
+    const queued = this.#primary.session?.queuedBytes ?? 0;
+    return this.#line === undefined ? queued : queued + this.#line.waitingBytes;
+  }
+
+  /** ms of the clock when bytes to the peer last got on; -Infinity while there is no session. */
+  get progressAt(): number {
+    return Math.max(this.#primary.session?.progressAt ?? -Infinity, this.#line === undefined ? -Infinity : this.#lineMovedAt);
   }
 
   get bytesReceived(): number {
@@ -190,6 +203,8 @@ export class Peer implements ConnectionOwner {
     this.settings = settings;
     this.#backoff.configure(settings.connectRetrySeconds);
     this.#primary.sendHoldMs = this.#sendHoldMs(this.#primary.holdMs);
+    if (this.#line !== undefined) this.#line.configure();
+    else if (this.established && settings.exportFilters.length > 0) this.#line = this.#makeLine(false);
   }
 
   /** Ends the session with a Cease; `again`: it comes back by itself. A peer that is down for good is woken by that. */
@@ -244,18 +259,44 @@ export class Peer implements ConnectionOwner {
 
   /** Messages of any kind, whole; counted one by one. */
   sendMessages(bytes: Uint8Array, done?: () => void): void {
-    const session = this.#primary.session;
-    if (session === undefined || !this.established) {
+    if (this.#primary.session === undefined || !this.established) {
       done?.();
       return;
     }
+    if (this.#line === undefined) {
+      this.#deliver(bytes, done);
+      return;
+    }
+    this.#line.take(bytes);
+    done?.();
+  }
+
+  /** Counted, told and written. */
+  #deliver(bytes: Uint8Array, done?: () => void): void {
     for (let at = 0; at < bytes.length; ) {
       const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
       this.seen(bytes[at + 18]!, true, bytes, at, length);
       at += length;
     }
+    this.#write(bytes, done);
+  }
+
+  #write(bytes: Uint8Array, done?: () => void): void {
+    const session = this.#primary.session;
+    if (session === undefined) {
+      done?.();
+      return;
+    }
     session.write(bytes, done);
     this.#primary.watchSending();
+  }
+
+  /** Bytes as they are, in the order of everything else to the peer; false: there is no connection. */
+  sendRaw(bytes: Uint8Array): boolean {
+    if (this.#primary.session === undefined) return false;
+    if (this.#line === undefined) this.#write(bytes);
+    else this.#line.takeRaw(bytes);
+    return true;
   }
 
   /** UPDATEs only, their number known: nothing is looked at unless somebody wants events. */
@@ -270,7 +311,7 @@ export class Peer implements ConnectionOwner {
       done();
       return;
     }
-    if (watched) {
+    if (watched || this.#line !== undefined) {
       this.sendMessages(bytes, done);
       return;
     }
@@ -359,6 +400,7 @@ export class Peer implements ConnectionOwner {
     this.#upSince = this.#host.deadlines.clock.now();
     this.establishedAt = this.#host.deadlines.clock.wall();
     if (this.#holds !== 0) connection.session?.pause();
+    if (this.settings.exportFilters.length > 0) this.#line = this.#makeLine(true);
     this.#host.up(this);
   }
 
@@ -368,6 +410,8 @@ export class Peer implements ConnectionOwner {
     this.receive = DOWN;
     this.send = DOWN;
     this.outbox.clear();
+    this.#line?.clear();
+    this.#line = undefined;
     this.#host.down(this, reason);
   }
 
@@ -476,6 +520,23 @@ export class Peer implements ConnectionOwner {
   /** Active: the peer may connect, and we dial when the backoff is over. */
   #listen(): void {
     this.#primary.apply({ kind: 'start', passive: true });
+  }
+
+  #makeLine(whole: boolean): ExportLine {
+    const owner: LineOwner = {
+      deliver: (bytes) => this.#deliver(bytes),
+      deliverRaw: (bytes) => this.#write(bytes),
+      late: (release) => {
+        const session = this.#primary.session;
+        this.#lineMovedAt = this.#host.deadlines.clock.now();
+        session?.cork();
+        release();
+        session?.uncork();
+        this.#host.wrote(this);
+      },
+    };
+    this.#lineMovedAt = this.#host.deadlines.clock.now();
+    return new ExportLine(this, owner, this.#host.filters, whole);
   }
 
   #sendHoldMs(holdMs: number): number {

@@ -1,12 +1,17 @@
 /**
- * What a received UPDATE passes before it is anybody's route: filter steps, in order, one message after the other. A step may
- * answer at once, and then nothing is copied or queued; or later, and then the messages of that peer (and of no other) wait in
- * line behind it. The line is bounded: at its limit the peer is not read.
+ * The line a peer's UPDATEs pass through one after the other: filter steps, in order. A step may answer at once, and then nothing
+ * is copied or queued; or later, and then the messages of that peer (and of no other) wait in line behind it. With a single step
+ * the next ones are already asked about meanwhile, up to a window; what they are answered takes effect in the order they came.
+ * The line is bounded: at its limit whoever fills it is told to hold.
  */
 import type { Notice } from './fsm.ts';
 
-/** Bytes that may wait for a step; then the socket is held until half of them are gone. */
+/** Bytes that may wait for a step; then the owner is told to hold until half of them are gone. */
 const LINE_BYTES = 4 * 1024 * 1024;
+/** Messages of one peer a single step is asked about at once. */
+const WINDOW = 64;
+/** Places of messages that are gone, before the line is moved up. */
+const GONE = 1024;
 
 export type Verdict =
   | { readonly kind: 'accept' }
@@ -29,25 +34,93 @@ export interface FilterStep {
 }
 
 export interface PipelineOwner {
-  /** An accepted message. `late`: it waited, so this is outside a read callback and the bytes are the pipeline's. */
-  passed(bytes: Uint8Array, at: number, length: number, late: boolean): void;
+  /**
+   * A message that may go on. `late`: it waited, so the bytes are the pipeline's own and stay as they are. `original`: as it came,
+   * when a step replaced it.
+   */
+  passed(bytes: Uint8Array, at: number, length: number, late: boolean, original: Uint8Array | undefined): void;
+  /** A message that may not, as it came. */
+  rejected(bytes: Uint8Array, at: number, length: number): void;
   teardown(notice: Notice, reason: string): void;
-  /** A step threw or rejected: its message is dropped. */
+  /** A step threw or rejected: its message counts as rejected. */
   stepFailed(step: string, error: unknown): void;
   /** The line is full, or short again. */
   hold(held: boolean): void;
+  /** Messages that waited come now, in `release`: outside any read callback. */
+  late(release: () => void): void;
 }
+
+type Fate = 'open' | 'passed' | 'rejected' | 'teardown';
+
+/** A place in the line: a message, or an action that must not overtake those before it. */
+class Place implements Passage {
+  readonly peer: number;
+  bytes: Uint8Array;
+  at: number;
+  length: number;
+  /** The next step. */
+  step: number;
+  fate: Fate = 'open';
+  original: Uint8Array | undefined = undefined;
+  notice: Notice | undefined = undefined;
+  reason = '';
+  action: (() => void) | undefined = undefined;
+  /** What it counts in the line. */
+  readonly size: number;
+
+  constructor(peer: number, bytes: Uint8Array, at: number, length: number, step: number) {
+    this.peer = peer;
+    this.bytes = bytes;
+    this.at = at;
+    this.length = length;
+    this.step = step;
+    this.size = length;
+  }
+
+  /** The bytes become ours. */
+  keep(): void {
+    this.bytes = this.bytes.slice(this.at, this.at + this.length);
+    this.at = 0;
+  }
+
+  take(verdict: Verdict): void {
+    this.step++;
+    switch (verdict.kind) {
+      case 'accept':
+        break;
+      case 'reject':
+        this.fate = 'rejected';
+        break;
+      case 'replace':
+        this.original ??= this.bytes.slice(this.at, this.at + this.length);
+        this.bytes = verdict.message;
+        this.at = 0;
+        this.length = verdict.message.length;
+        break;
+      case 'teardown':
+        this.fate = 'teardown';
+        this.notice = verdict.notice;
+        this.reason = verdict.reason;
+        break;
+    }
+  }
+}
+
+const NONE = new Uint8Array(0);
 
 export class Pipeline {
   readonly #owner: PipelineOwner;
   readonly #peer: number;
-  readonly #steps: readonly FilterStep[];
-  /** Waiting messages from `#first` on. */
-  readonly #line: Uint8Array[] = [];
+  #steps: readonly FilterStep[];
+  /** From `#first` on; those from `#next` on have not been asked about. */
+  #line: Place[] = [];
   #first = 0;
+  #next = 0;
   #lineBytes = 0;
-  #busy = false;
+  /** Promises that are out. */
+  #open = 0;
   #held = false;
+  #turning = false;
   /** Raised when the session goes, so that late answers find nobody. */
   #generation = 0;
 
@@ -57,117 +130,163 @@ export class Pipeline {
     this.#steps = steps;
   }
 
-  /** There are no steps: every message passes at once. */
+  /** There are no steps, and nobody waits: every message passes at once. */
   get direct(): boolean {
-    return this.#steps.length === 0;
+    return this.#steps.length === 0 && this.waiting === 0;
   }
 
   get waiting(): number {
     return this.#line.length - this.#first;
   }
 
-  push(bytes: Uint8Array, at: number, length: number): void {
-    if (this.#steps.length === 0) {
-      this.#owner.passed(bytes, at, length, false);
+  get waitingBytes(): number {
+    return this.#lineBytes;
+  }
+
+  /** Other steps for messages not asked about yet. */
+  set steps(steps: readonly FilterStep[]) {
+    this.#steps = steps;
+  }
+
+  /** `exempt`: no step sees it, but it stays in its order. */
+  push(bytes: Uint8Array, at: number, length: number, exempt = false): void {
+    if (this.direct) {
+      this.#owner.passed(bytes, at, length, false, undefined);
       return;
     }
-    if (!this.#busy) {
-      this.#run({ peer: this.#peer, bytes, at, length }, 0, false);
+    const place = new Place(this.#peer, bytes, at, length, exempt ? Infinity : 0);
+    if (this.waiting > 0) {
+      place.keep();
+      this.#enqueue(place);
+      this.#ask();
       return;
     }
-    this.#line.push(bytes.slice(at, at + length));
-    this.#lineBytes += length;
-    if (this.#lineBytes > LINE_BYTES && !this.#held) {
-      this.#held = true;
-      this.#owner.hold(true);
+    this.#advance(place);
+    if (place.fate === 'open') {
+      place.keep();
+      this.#enqueue(place);
+      this.#next = this.#line.length;
+    } else this.#settle(place, false);
+  }
+
+  /** Runs `action` once everything pushed so far is done with; at once when nothing waits. */
+  after(action: () => void): void {
+    if (this.waiting === 0) {
+      action();
+      return;
     }
+    const place = new Place(this.#peer, NONE, 0, 0, Infinity);
+    place.action = action;
+    this.#enqueue(place);
+    this.#ask();
   }
 
   /** The session ended: what waits is dropped, what is being judged is ignored. */
   clear(): void {
     this.#generation++;
-    this.#line.length = 0;
+    this.#line = [];
     this.#first = 0;
+    this.#next = 0;
     this.#lineBytes = 0;
-    this.#busy = false;
+    this.#open = 0;
     this.#release();
   }
 
-  /** Steps from `index` on; returns true when the message is done with, false when a step took its time. */
-  #run(passage: Passage, index: number, late: boolean): boolean {
-    for (let i = index; i < this.#steps.length; i++) {
-      const step = this.#steps[i]!;
+  #enqueue(place: Place): void {
+    this.#line.push(place);
+    this.#lineBytes += place.size;
+    if (this.#lineBytes <= LINE_BYTES || this.#held) return;
+    this.#held = true;
+    this.#owner.hold(true);
+  }
+
+  /** Steps from where the message stands, until one takes its time or its fate is known. */
+  #advance(place: Place): void {
+    while (place.step < this.#steps.length) {
+      const step = this.#steps[place.step]!;
       let verdict: Verdict | Promise<Verdict>;
       try {
-        verdict = step.run(passage);
+        verdict = step.run(place);
       } catch (error) {
-        this.#owner.stepFailed(step.name, error);
-        return true;
+        this.#fail(place, step, error);
+        return;
       }
       if (verdict instanceof Promise) {
-        this.#await(verdict, passage, i, late);
-        return false;
+        this.#await(verdict, place, step);
+        return;
       }
-      if (!this.#apply(verdict, passage)) return true;
+      place.take(verdict);
+      if (place.fate !== 'open') return;
     }
-    this.#owner.passed(passage.bytes, passage.at, passage.length, late);
-    return true;
+    place.fate = 'passed';
   }
 
-  /** False: the message goes no further. */
-  #apply(verdict: Verdict, passage: Passage): boolean {
-    switch (verdict.kind) {
-      case 'accept':
-        return true;
-      case 'reject':
-        return false;
-      case 'replace':
-        passage.bytes = verdict.message;
-        passage.at = 0;
-        passage.length = verdict.message.length;
-        return true;
-      case 'teardown':
-        this.#owner.teardown(verdict.notice, verdict.reason);
-        return false;
-    }
+  #fail(place: Place, step: FilterStep, error: unknown): void {
+    place.fate = 'rejected';
+    this.#owner.stepFailed(step.name, error);
   }
 
-  #await(answer: Promise<Verdict>, passage: Passage, index: number, late: boolean): void {
-    this.#busy = true;
+  #await(answer: Promise<Verdict>, place: Place, step: FilterStep): void {
+    this.#open++;
     const generation = this.#generation;
-    if (!late) {
-      passage.bytes = passage.bytes.slice(passage.at, passage.at + passage.length);
-      passage.at = 0;
-    }
+    const go = (answered: () => void): void => {
+      if (generation !== this.#generation) return;
+      this.#open--;
+      answered();
+      if (place.fate === 'open') this.#advance(place);
+      this.#turn();
+    };
     answer.then(
-      (verdict) => {
-        if (generation !== this.#generation) return;
-        this.#busy = false;
-        const done = this.#apply(verdict, passage) ? this.#run(passage, index + 1, true) : true;
-        if (done && generation === this.#generation) this.#next();
-      },
-      (error: unknown) => {
-        if (generation !== this.#generation) return;
-        this.#busy = false;
-        this.#owner.stepFailed(this.#steps[index]!.name, error);
-        this.#next();
-      },
+      (verdict) => go(() => place.take(verdict)),
+      (error: unknown) => go(() => this.#fail(place, step, error)),
     );
   }
 
-  #next(): void {
-    const generation = this.#generation;
-    while (generation === this.#generation && !this.#busy) {
-      const message = this.#line[this.#first];
-      if (message === undefined) break;
-      if (++this.#first === this.#line.length) {
-        this.#line.length = 0;
-        this.#first = 0;
-      }
-      this.#lineBytes -= message.length;
-      this.#run({ peer: this.#peer, bytes: message, at: 0, length: message.length }, 0, true);
+  /** Asks about those whose turn it is; with several steps one message at a time. */
+  #ask(): void {
+    const window = this.#steps.length > 1 ? 1 : WINDOW;
+    while (this.#open < window && this.#next < this.#line.length) this.#advance(this.#line[this.#next++]!);
+  }
+
+  /** Lets go of the front of the line as far as it is decided, and asks on. */
+  #turn(): void {
+    if (this.#turning) return;
+    this.#turning = true;
+    try {
+      this.#ask();
+      if (this.#decided) this.#owner.late(() => this.#letGo());
+    } finally {
+      this.#turning = false;
     }
     if (this.#lineBytes <= LINE_BYTES / 2) this.#release();
+  }
+
+  get #decided(): boolean {
+    const front = this.#line[this.#first];
+    return front !== undefined && this.#first < this.#next && front.fate !== 'open';
+  }
+
+  #letGo(): void {
+    while (this.#decided) {
+      const place = this.#line[this.#first]!;
+      if (++this.#first === this.#line.length || this.#first >= GONE) {
+        this.#line = this.#line.slice(this.#first);
+        this.#next -= this.#first;
+        this.#first = 0;
+      }
+      this.#lineBytes -= place.size;
+      // May end the session, and with it the line.
+      this.#settle(place, true);
+      this.#ask();
+    }
+  }
+
+  #settle(place: Place, late: boolean): void {
+    if (place.action !== undefined) place.action();
+    else if (place.fate === 'passed') this.#owner.passed(place.bytes, place.at, place.length, late, place.original);
+    else if (place.fate === 'teardown') this.#owner.teardown(place.notice!, place.reason);
+    else if (place.original === undefined) this.#owner.rejected(place.bytes, place.at, place.length);
+    else this.#owner.rejected(place.original, 0, place.original.length);
   }
 
   #release(): void {

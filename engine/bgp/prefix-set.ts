@@ -12,6 +12,17 @@ export class PrefixSet {
   #slots = new Uint32Array(2 * START);
   #mask = START - 1;
 
+  has(view: DataView, at: number, length: number): boolean {
+    const low = hashBytes(view, at, length);
+    const high = second(view, at, length);
+    let slot = low & this.#mask;
+    while (this.#slots[2 * slot + 1] !== 0) {
+      if (this.#slots[2 * slot] === low && this.#slots[2 * slot + 1] === high) return true;
+      slot = (slot + 1) & this.#mask;
+    }
+    return false;
+  }
+
   add(view: DataView, at: number, length: number): void {
     const low = hashBytes(view, at, length);
     const high = second(view, at, length);

@@ -247,7 +247,8 @@ export class Reactor implements ReactorPort {
 
   relayStored(destination: number, routes: readonly StoredRoute[]): Promise<readonly string[]> {
     const peer = this.#plane.peers.get(destination);
-    const none = peer === undefined ? NO_PEER : peer.established ? undefined : 'the session of the destination is not established';
+    const none =
+      peer === undefined ? NO_PEER : peer.established ? undefined : 'the session of the destination is not established';
     if (peer === undefined || none !== undefined) return Promise.resolve(routes.map(() => none ?? NO_PEER));
     return Promise.resolve(this.#plane.relay.relay(peer, routes));
   }
@@ -294,11 +295,8 @@ export class Reactor implements ReactorPort {
 
   raw(index: number, bytes: Uint8Array): Promise<string | undefined> {
     return this.#on(index, (peer) => {
-      const session = peer.session;
-      if (session === undefined) return 'there is no connection';
       this.#plane.flush();
-      session.write(bytes);
-      return undefined;
+      return peer.sendRaw(bytes) ? undefined : 'there is no connection';
     });
   }
 

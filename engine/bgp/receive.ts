@@ -3,16 +3,17 @@
  * loops, passed through the peer's filter steps, given an id, kept for those who forward by id, shown to the plugins of the route
  * path, counted against the prefix limits, told to the bus. Each message either goes the whole way or says why not.
  */
+import type { WireContext } from '../../sdk/wire/context.ts';
 import { familyName } from '../../sdk/wire/family.ts';
 import { DISCARD, OK, RESET, UPDATE_MESSAGE_ERROR, WITHDRAW, outcomeName, reasonText } from '../../sdk/wire/fault.ts';
 import type { Outcome } from '../../sdk/wire/fault.ts';
 import { toHex, viewOf } from '../../sdk/wire/bytes.ts';
-import { IPV4_UNICAST, isPrefixFamily, maxPrefixBits, NO_FAMILY } from '../../sdk/wire/family.ts';
+import { IPV4_UNICAST, NO_FAMILY } from '../../sdk/wire/family.ts';
 import { notification } from '../../sdk/wire/notification.ts';
-import { PrefixCursor } from '../../sdk/wire/nlri/prefix.ts';
 import { UpdateView } from '../../sdk/wire/update.ts';
-import { UpdateWriter } from '../../sdk/wire/writer.ts';
+import { Announced, withdrawalsOf } from './announced.ts';
 import { ceasePrefixes } from './cease.ts';
+import { cleaned, ignores, speaks } from './filter-question.ts';
 import { KnownBlocks } from './known-blocks.ts';
 import { LoopCheck } from './loop-check.ts';
 import type { Self } from './loop-check.ts';
@@ -21,7 +22,6 @@ import { HELD_BY_PIPELINE } from './peer.ts';
 import { Pipeline } from './pipeline.ts';
 import type { FilterStep } from './pipeline.ts';
 import { PrefixLimits } from './prefix-limit.ts';
-import { PrefixSet } from './prefix-set.ts';
 import type { Notice } from './fsm.ts';
 
 /** Beside the codec's facts of a block: our AS or cluster is in it. */
@@ -37,6 +37,8 @@ export interface ReceiveHost {
   now(): number;
   nextMessageId(): number;
   self(peer: Peer): Self;
+  /** How messages are read once filters of ours had them. */
+  filtered(peer: Peer): WireContext;
   steps(peer: Peer): readonly FilterStep[];
   /** Whoever keeps routes and can count them; undefined: nobody does. */
   counter(): ((peer: number, family: number) => number) | undefined;
@@ -44,7 +46,7 @@ export interface ReceiveHost {
   accepted(peer: Peer, id: number, view: UpdateView, treatAsWithdraw: boolean): void;
   endOfRib(peer: Peer, family: number): void;
   /** For the cache and the bus: a whole message as it counts. `id` 0: none yet, take one. */
-  publish(peer: Peer, id: number, bytes: Uint8Array, at: number, length: number): void;
+  publish(peer: Peer, context: WireContext, id: number, bytes: Uint8Array, at: number, length: number): void;
   wantsPublish(): boolean;
   report(
     severity: 'warning' | 'error',
@@ -63,18 +65,23 @@ export interface ReceiveHost {
 class Intake {
   readonly pipeline: Pipeline;
   limits: PrefixLimits;
-  readonly sets = new Map<number, PrefixSet>();
+  /** What went through: where filters ask for it, or nobody else counts. */
+  announced: Announced | undefined;
   readonly self: Self;
+  /** How a message is read that filters let pass. */
+  readonly filtered: WireContext;
   /** Families whose excess is dropped, and that was said. */
   readonly full = new Set<number>();
   reports = 0;
   reportsSince = 0;
   suppressed = 0;
 
-  constructor(pipeline: Pipeline, self: Self) {
+  constructor(pipeline: Pipeline, self: Self, filtered: WireContext, announced: Announced | undefined) {
     this.pipeline = pipeline;
     this.limits = new PrefixLimits([], () => 0);
     this.self = self;
+    this.filtered = filtered;
+    this.announced = announced;
   }
 }
 
@@ -83,10 +90,11 @@ export class Receiver {
   readonly #view = new UpdateView();
   /** For messages that waited: the other view may be in use below us. */
   readonly #lateView = new UpdateView();
-  readonly #cursor = new PrefixCursor();
+  /** For what filters took out, and for what that leaves to be withdrawn. */
+  readonly #originalView = new UpdateView();
+  readonly #owedView = new UpdateView();
   readonly #loop = new LoopCheck();
   readonly #intakes = new Map<Peer, Intake>();
-  readonly #withdrawals = new UpdateWriter();
   known = new KnownBlocks();
 
   constructor(host: ReceiveHost) {
@@ -96,28 +104,46 @@ export class Receiver {
   /** The session came up. */
   open(peer: Peer): void {
     const host = this.#host;
+    const steps = host.steps(peer);
     const pipeline = new Pipeline(
       {
-        passed: (bytes, at, length, late) => this.#passed(peer, bytes, at, length, late),
+        passed: (bytes, at, length, late, original) => this.#passed(peer, bytes, at, length, late, original),
+        rejected: (bytes, at, length) => this.#rejected(peer, bytes, at, length),
         teardown: (notice, reason) => peer.fault(notice, reason),
         stepFailed: (step, error) => host.filterFailed(peer, step, error),
         hold: (held) => peer.hold(HELD_BY_PIPELINE, held),
+        late: (release) => {
+          release();
+          host.flushLater();
+        },
       },
       peer.index,
-      host.steps(peer),
+      steps,
     );
-    const intake = new Intake(pipeline, host.self(peer));
-    if (host.counter() === undefined) {
-      for (const { family } of peer.settings.families) if (isPrefixFamily(family)) intake.sets.set(family, new PrefixSet());
-    }
+    const announced = steps.length > 0 || host.counter() === undefined ? new Announced(familiesOf(peer), true) : undefined;
+    const intake = new Intake(pipeline, host.self(peer), host.filtered(peer), announced);
     this.#intakes.set(peer, intake);
     this.configure(peer);
   }
 
-  /** The peer's limits changed, or are set for the first time. */
+  /** The peer's limits or filters changed, or are set for the first time. */
   configure(peer: Peer): void {
     const intake = this.#intakes.get(peer);
-    if (intake !== undefined) intake.limits = new PrefixLimits(peer.settings.families, (family) => this.count(peer, family));
+    if (intake === undefined) return;
+    intake.limits = new PrefixLimits(peer.settings.families, (family) => this.count(peer, family));
+    const steps = this.#host.steps(peer);
+    intake.pipeline.steps = steps;
+    if (steps.length > 0) intake.announced ??= new Announced(familiesOf(peer), false);
+  }
+
+  /** How messages of the session are read once filters had them. */
+  filtered(peer: Peer): WireContext {
+    return this.#intakes.get(peer)?.filtered ?? this.#host.filtered(peer);
+  }
+
+  /** Runs `action` when the UPDATEs that came before have passed the filters, or at once. */
+  inOrder(peer: Peer, action: () => void): void {
+    this.#intakes.get(peer)?.pipeline.after(action);
   }
 
   /** The session went down. */
@@ -129,7 +155,7 @@ export class Receiver {
 
   /** Prefixes the peer has announced and not withdrawn. */
   count(peer: Peer, family: number): number {
-    return this.#host.counter()?.(peer.index, family) ?? this.#intakes.get(peer)?.sets.get(family)?.size ?? 0;
+    return this.#host.counter()?.(peer.index, family) ?? this.#intakes.get(peer)?.announced?.size(family) ?? 0;
   }
 
   /** An UPDATE of an established session, `length` bytes at `at` of the read area. */
@@ -139,7 +165,7 @@ export class Receiver {
     if (intake === undefined) return;
     const { bytes, view: bytesView } = this.#host.area;
     const view = this.#view;
-    const outcome = this.#judge(view, bytes, bytesView, at, length, peer, intake);
+    const outcome = this.#judge(view, bytes, bytesView, at, length, peer, intake, peer.receive);
     if (outcome === RESET) {
       this.#reset(peer, view, intake);
       return;
@@ -147,7 +173,18 @@ export class Receiver {
     if (view.faults.total > 0) this.#note(peer, view, intake);
     if (view.endOfRib !== NO_FAMILY) peer.counters.eorReceived++;
     if (intake.pipeline.direct) this.#accept(peer, intake, view);
-    else intake.pipeline.push(bytes, at, length);
+    else this.#submit(intake, view, bytes, at, length);
+  }
+
+  /** To the filters, as it counts: what was discarded or is ignored is not in it, what is treated as withdraw is a withdrawal. */
+  #submit(intake: Intake, view: UpdateView, bytes: Uint8Array, at: number, length: number): void {
+    const { pipeline } = intake;
+    if (!speaks(view)) pipeline.push(bytes, at, length, true);
+    else if (view.outcome === OK && !ignores(view)) pipeline.push(bytes, at, length);
+    else {
+      const messages = view.outcome === WITHDRAW ? withdrawalsOf(view) : [cleaned(view)];
+      for (const message of messages) pipeline.push(message, 0, message.length);
+    }
   }
 
   /** Located and judged; our own doubts (loops) raise the outcome to treat-as-withdraw. */
@@ -159,8 +196,9 @@ export class Receiver {
     length: number,
     peer: Peer,
     intake: Intake,
+    context: WireContext,
   ): Outcome {
-    let outcome = view.locate(bytes, bytesView, at, length, peer.receive);
+    let outcome = view.locate(bytes, bytesView, at, length, context);
     if (outcome === RESET) return RESET;
     const known = this.known;
     let facts = known.find(view);
@@ -182,18 +220,43 @@ export class Receiver {
   }
 
   /** After the filter steps, which may have replaced or delayed the message. */
-  #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean): void {
+  #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean, original: Uint8Array | undefined): void {
     const intake = this.#intakes.get(peer);
     if (intake === undefined) return;
     const view = late ? this.#lateView : this.#view;
     if (late || view.bytes !== bytes || view.at !== at) {
-      if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake) === RESET) {
-        this.#reset(peer, view, intake);
+      if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake, intake.filtered) === RESET) {
+        if (original !== undefined) this.#rejected(peer, original, 0, original.length);
         return;
       }
     }
+    if (original !== undefined && !this.#withdrawOwed(peer, intake, original, 0, original.length, view)) return;
     this.#accept(peer, intake, view);
-    if (late) this.#host.flushLater();
+  }
+
+  /** What a filter keeps out: nobody hears of it, but what stood before is withdrawn. */
+  #rejected(peer: Peer, bytes: Uint8Array, at: number, length: number): void {
+    const intake = this.#intakes.get(peer);
+    if (intake !== undefined) this.#withdrawOwed(peer, intake, bytes, at, length, undefined);
+  }
+
+  /** False when that ended the session. */
+  #withdrawOwed(
+    peer: Peer,
+    intake: Intake,
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    instead: UpdateView | undefined,
+  ): boolean {
+    const view = this.#originalView;
+    if (view.read(bytes, viewOf(bytes), at, length, peer.receive) === RESET) return true;
+    for (const message of intake.announced?.owed(view, instead) ?? []) {
+      this.#owedView.read(message, viewOf(message), 0, message.length, intake.filtered);
+      this.#accept(peer, intake, this.#owedView);
+      if (this.#intakes.get(peer) !== intake) return false;
+    }
+    return true;
   }
 
   #accept(peer: Peer, intake: Intake, view: UpdateView): void {
@@ -215,11 +278,17 @@ export class Receiver {
   #deliver(peer: Peer, intake: Intake, view: UpdateView, withdraw: boolean): void {
     const host = this.#host;
     const id = host.nextMessageId();
-    if (intake.sets.size > 0) this.#countOwn(intake, view, withdraw);
+    intake.announced?.note(view, withdraw);
     host.accepted(peer, id, view, withdraw);
     if (!host.wantsPublish()) return;
-    if (withdraw) this.#publishWithdrawals(peer, id, view);
-    else host.publish(peer, id, view.bytes, view.at, view.length);
+    const { context } = view;
+    if (!withdraw) host.publish(peer, context, id, view.bytes, view.at, view.length);
+    // For those who only see bytes: what was treated as withdraw is told as the withdrawal it became.
+    else {
+      for (const [i, message] of withdrawalsOf(view).entries()) {
+        host.publish(peer, context, i === 0 ? id : 0, message, 0, message.length);
+      }
+    }
   }
 
   /** True when the family has more than its maximum and the session is to stay. */
@@ -261,65 +330,6 @@ export class Receiver {
     this.#host.report('warning', 'prefix-maximum', peer, `${subject}: prefixes above ${maximum} are dropped`, {
       family: familyName(family),
     });
-  }
-
-  /** Withdrawals first, as RFC 4271 §3.1 orders them within a message. */
-  #countOwn(intake: Intake, view: UpdateView, withdraw: boolean): void {
-    if (view.withdrawnCount > 0)
-      this.#mark(intake, IPV4_UNICAST, view, view.withdrawnAt, view.withdrawnLength, view.context.addPathIpv4Unicast, false);
-    if (view.unreachCount > 0)
-      this.#mark(intake, view.unreachFamily, view, view.unreachAt, view.unreachLength, view.unreachAddPath, false);
-    if (view.nlriCount > 0)
-      this.#mark(intake, IPV4_UNICAST, view, view.nlriAt, view.nlriLength, view.context.addPathIpv4Unicast, !withdraw);
-    if (view.reachCount > 0)
-      this.#mark(intake, view.reachFamily, view, view.reachAt, view.reachLength, view.reachAddPath, !withdraw);
-  }
-
-  #mark(
-    intake: Intake,
-    family: number,
-    view: UpdateView,
-    at: number,
-    length: number,
-    addPath: boolean,
-    announced: boolean,
-  ): void {
-    const set = intake.sets.get(family);
-    if (set === undefined) return;
-    const cursor = this.#cursor.over(view.view, at, length, maxPrefixBits(family >>> 8), addPath);
-    for (let from = at; cursor.next(); from = cursor.at) {
-      if (announced) set.add(view.view, from, cursor.at - from);
-      else set.delete(view.view, from, cursor.at - from);
-    }
-  }
-
-  /**
-   * For those who only see bytes: what was treated as withdraw is told as the withdrawal it became. Two messages when two
-   * families are concerned, since MP_UNREACH_NLRI can name but one.
-   */
-  #publishWithdrawals(peer: Peer, id: number, view: UpdateView): void {
-    const writer = this.#withdrawals.over(new Uint8Array(65_536));
-    const most = 65_535;
-    writer.beginWithdraw(IPV4_UNICAST, false, most);
-    if (!view.classicIgnored) {
-      if (view.withdrawnLength > 0) writer.addNlri(view.bytes, view.withdrawnAt, view.withdrawnLength);
-      if (view.nlriLength > 0) writer.addNlri(view.bytes, view.nlriAt, view.nlriLength);
-    }
-    if (view.reachLength > 0 && !view.reachIgnored) {
-      writer.beginWithdraw(view.reachFamily, false, most);
-      writer.addNlri(view.bytes, view.reachAt, view.reachLength);
-    }
-    if (view.unreachLength > 0 && !view.unreachIgnored) {
-      if (view.unreachFamily !== view.reachFamily) writer.beginWithdraw(view.unreachFamily, false, most);
-      writer.addNlri(view.bytes, view.unreachAt, view.unreachLength);
-    }
-    writer.close();
-    const { bytes } = writer;
-    for (let at = 0; at < writer.used; ) {
-      const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
-      this.#host.publish(peer, at === 0 ? id : 0, bytes, at, length);
-      at += length;
-    }
   }
 
   /** RFC 7606 §6: an error short of a reset leaves one report, one count, and the message's bytes to look at. */
@@ -374,4 +384,8 @@ export class Receiver {
 /** Something is announced to a negotiated family. */
 function announces(view: UpdateView): boolean {
   return (view.nlriLength !== 0 && !view.classicIgnored) || (view.reachLength !== 0 && !view.reachIgnored);
+}
+
+function familiesOf(peer: Peer): readonly number[] {
+  return peer.settings.families.map(({ family }) => family);
 }

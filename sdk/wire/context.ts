@@ -27,6 +27,8 @@ export interface ContextFacts {
   readonly refuseAsSets: boolean;
   /** The peer belongs to our confederation: its confederation segments are in order (RFC 5065 §5). */
   readonly confederation: boolean;
+  /** eBGP: LOCAL_PREF is kept, since not the peer but a filter of ours wrote it. */
+  readonly ownLocalPref?: boolean;
 }
 
 /** A plain context: IPv4 unicast, four octet AS numbers, nothing else. For tools and tests; sessions derive theirs from `negotiate`. */
@@ -62,6 +64,7 @@ export class WireContext {
   readonly enforceFirstAs: boolean;
   readonly refuseAsSets: boolean;
   readonly confederation: boolean;
+  readonly ownLocalPref: boolean;
   /** IPv4 unicast is negotiated: the classic NLRI fields are read. */
   readonly ipv4Unicast: boolean;
   /** The classic NLRI fields carry path identifiers. */
@@ -85,6 +88,7 @@ export class WireContext {
     this.enforceFirstAs = facts.enforceFirstAs && facts.ebgp;
     this.refuseAsSets = facts.refuseAsSets;
     this.confederation = facts.confederation;
+    this.ownLocalPref = facts.ownLocalPref === true;
     this.families = sorted(facts.families);
     this.addPathFamilies = sorted(facts.addPath);
     this.extendedNextHopFamilies = sorted(facts.extendedNextHop);
@@ -170,6 +174,7 @@ function judgementKey(facts: ContextFacts): string {
     facts.enforceFirstAs ? 'f' : '-',
     facts.refuseAsSets ? 's' : '-',
     facts.confederation ? 'c' : '-',
+    facts.ownLocalPref === true ? 'l' : '-',
     sorted(facts.families).join(','),
   ].join(' ');
 }

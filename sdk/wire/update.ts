@@ -2,7 +2,7 @@
 // stand between them: `locate` finds the sections and hashes the attributes, then `validate` judges a new block, or `trust` takes the
 // word of the table for a known one. Nothing is copied unless attributes must be cut out of the middle.
 import { AttributeBlock, HAS_AS_PATH, HAS_NEXT_HOP, HAS_ORIGIN, NEXT_HOP_UNUSABLE } from './attribute/block.ts';
-import { AS_PATH, MP_REACH_NLRI, MP_UNREACH_NLRI, NEXT_HOP, OPTIONAL, ORIGIN, TRANSITIVE } from './attribute/code.ts';
+import { AS_PATH, LOCAL_PREF, MP_REACH_NLRI, MP_UNREACH_NLRI, NEXT_HOP, OPTIONAL, ORIGIN, TRANSITIVE } from './attribute/code.ts';
 import { AttributeCursor } from './attribute/cursor.ts';
 import { ATTRIBUTES } from './attribute/table.ts';
 import { hashBytes, viewOf } from './bytes.ts';
@@ -377,7 +377,7 @@ export class UpdateView {
       this.#dataBytes = bytes;
       return this.#reset(fault.UNRECOGNIZED_WELL_KNOWN, startAt, size, code, fault.UNKNOWN_WELL_KNOWN);
     }
-    if (spec.internalOnly && this.context.ebgp) {
+    if (spec.internalOnly && this.context.ebgp && !(code === LOCAL_PREF && this.context.ownLocalPref)) {
       return this.#note(code, DISCARD, fault.FROM_EXTERNAL, 0, startAt, size);
     }
     if (spec.twoOctetOnly && this.context.asn4) {

@@ -1,0 +1,110 @@
+/**
+ * The last stretch before the socket of a peer with export filters: every UPDATE for it, whoever wrote it, is asked about and leaves
+ * in its order once the answer is there. End-of-RIB, ROUTE-REFRESH and raw bytes keep their place among them unasked. What waits
+ * here counts as queued for the peer (`Peer.queuedBytes`), so what makes for a slow receiver makes for a slow filter: best routes
+ * leave it a set of rows, messages hold their sources.
+ */
+import { viewOf } from '../../sdk/wire/bytes.ts';
+import { RESET } from '../../sdk/wire/fault.ts';
+import { HEADER_LENGTH, UPDATE } from '../../sdk/wire/message.ts';
+import { UpdateView } from '../../sdk/wire/update.ts';
+import { Announced } from './announced.ts';
+import { FilterQuestion, speaks } from './filter-question.ts';
+import type { QuestionHost } from './filter-question.ts';
+import type { Peer } from './peer.ts';
+import { Pipeline } from './pipeline.ts';
+
+export interface LineHost extends QuestionHost {
+  filterFailed(peer: Peer, step: string, error: unknown): void;
+}
+
+export interface LineOwner {
+  /** Whole messages, which stay as they are. */
+  deliver(bytes: Uint8Array): void;
+  deliverRaw(bytes: Uint8Array): void;
+  /** Messages that waited leave in `release`. */
+  late(release: () => void): void;
+}
+
+export class ExportLine {
+  readonly #peer: Peer;
+  readonly #owner: LineOwner;
+  readonly #pipeline: Pipeline;
+  readonly #announced: Announced;
+  readonly #view = new UpdateView();
+  readonly #originalView = new UpdateView();
+  readonly #host: LineHost;
+
+  /** `whole`: nothing was sent to the peer before. */
+  constructor(peer: Peer, owner: LineOwner, host: LineHost, whole: boolean) {
+    this.#peer = peer;
+    this.#owner = owner;
+    this.#host = host;
+    this.#announced = new Announced(peer.send.families, whole);
+    this.#pipeline = new Pipeline(
+      {
+        passed: (bytes, at, length, late, original) => this.#passed(late ? bytes : bytes.slice(at, at + length), original),
+        rejected: (bytes, at, length) => this.#withdrawOwed(bytes, at, length, undefined),
+        teardown: () => undefined,
+        stepFailed: (step, error) => host.filterFailed(peer, step, error),
+        hold: () => undefined,
+        late: (release) => owner.late(release),
+      },
+      peer.index,
+      [],
+    );
+    this.configure();
+  }
+
+  /** The peer's filters changed; without any, messages pass behind those that still wait. */
+  configure(): void {
+    const { settings, send } = this.#peer;
+    this.#pipeline.steps =
+      settings.exportFilters.length === 0 ? [] : [new FilterQuestion(this.#peer, 'export', send, this.#host)];
+  }
+
+  get waitingBytes(): number {
+    return this.#pipeline.waitingBytes;
+  }
+
+  /** Whole messages of any kind; copied. */
+  take(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
+      this.#pipeline.push(bytes, at, length, bytes[at + HEADER_LENGTH - 1] !== UPDATE || !this.#locate(bytes, at, length));
+      at += length;
+    }
+  }
+
+  /** Bytes that need not be a message, behind everything taken so far. */
+  takeRaw(bytes: Uint8Array): void {
+    this.#pipeline.after(() => this.#owner.deliverRaw(bytes));
+  }
+
+  /** The session ended. */
+  clear(): void {
+    this.#pipeline.clear();
+  }
+
+  /** The view stands on the message; false when there is nothing to ask about. */
+  #locate(bytes: Uint8Array, at: number, length: number, view = this.#view): boolean {
+    return view.locate(bytes, viewOf(bytes), at, length, this.#peer.send) !== RESET && speaks(view);
+  }
+
+  #passed(message: Uint8Array, original: Uint8Array | undefined): void {
+    const speaking = message[HEADER_LENGTH - 1] === UPDATE && this.#locate(message, 0, message.length);
+    if (original !== undefined) this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
+    if (speaking) this.#announced.note(this.#view, false);
+    this.#owner.deliver(message);
+  }
+
+  /** What the peer has of the routes in a message that it is not to get, or gets otherwise. */
+  #withdrawOwed(bytes: Uint8Array, at: number, length: number, instead: UpdateView | undefined): void {
+    const view = this.#originalView;
+    if (!this.#locate(bytes, at, length, view)) return;
+    for (const message of this.#announced.owed(view, instead)) {
+      if (this.#locate(message, 0, message.length, view)) this.#announced.note(view, false);
+      this.#owner.deliver(message);
+    }
+  }
+}
