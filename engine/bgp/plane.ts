@@ -2,7 +2,7 @@
  * The parts of the reactor and the ways between them: what a session asks, what becomes of an UPDATE, when gathered work leaves.
  * It knows the peers but not who configures them; commands and listeners are `reactor.ts`'s.
  */
-import type { WireContext } from '../../sdk/wire/context.ts';
+import type { ContextFacts, WireContext } from '../../sdk/wire/context.ts';
 import { ContextTable } from '../../sdk/wire/context.ts';
 import { familyName } from '../../sdk/wire/family.ts';
 import { OUT_OF_RESOURCES } from '../../sdk/wire/notification.ts';
@@ -16,13 +16,15 @@ import { ChunkPool } from './chunk.ts';
 import { Congestion } from './congestion.ts';
 import { Egress } from './egress.ts';
 import { EventFeed } from './events.ts';
+import type { LineHost } from './export-line.ts';
 import { Injector } from './inject.ts';
 import { OriginatedStore } from './originated-store.ts';
+import { FilterQuestion } from './filter-question.ts';
 import { HELD_BY_CONGESTION } from './peer.ts';
 import type { Peer, PeerHost } from './peer.ts';
 import { PeerTable } from './peer-table.ts';
 import type { FilterStep } from './pipeline.ts';
-import type { PeerSettings, PluginCapability, ReactorSettings, ReactorSink } from './port.ts';
+import type { PeerSettings, PluginCapability, ReactorAnswer, ReactorQuestion, ReactorSettings, ReactorSink } from './port.ts';
 import { Receiver } from './receive.ts';
 import { Relay } from './relay.ts';
 import { RouteHub } from './route-hub.ts';
@@ -57,12 +59,24 @@ export class Plane {
   readonly egress: Egress;
   readonly hub: RouteHub;
   readonly receiver: Receiver;
+  readonly questions: LineHost = {
+    ask: (question) => this.#ask(question),
+    badReplacement: (peer, direction, reason) =>
+      this.voice.report(
+        'error',
+        'filter-failed',
+        peer.settings.remoteAddress,
+        `${direction} filters gave a bad UPDATE: ${reason}`,
+      ),
+    filterFailed: (peer, step, error) => this.#filterFailed(peer, step, error),
+  };
   readonly injector: Injector;
   readonly relay: Relay;
   /** What every peer asks of the reactor. */
   readonly host: PeerHost;
   settings: ReactorSettings = EMPTY;
   messageId = 0;
+  questionsAsked = 0;
   /** Every OPEN we would accept is asked about. */
   validatesOpen = false;
   /** Processes that say when a session's first routes are all there. */
@@ -159,6 +173,17 @@ export class Plane {
     this.#flushing = undefined;
   }
 
+  #known(facts: ContextFacts): WireContext {
+    const context = this.contexts.intern(facts);
+    this.#contextsById[context.checkId] = context;
+    return context;
+  }
+
+  async #ask(question: ReactorQuestion): Promise<ReactorAnswer> {
+    this.questionsAsked++;
+    return await this.#options.sink.question(question);
+  }
+
   /** A flush is due although no read callback may follow. */
   flushLater(): void {
     if (this.#closed) return;
@@ -174,6 +199,7 @@ export class Plane {
       area: this.area,
       contexts: this.contexts,
       chunks: this.chunks,
+      filters: this.questions,
       openWaitMs: () => this.settings.openWaitSeconds * 1000,
       portOverride: () => this.settings.portOverride,
       capabilities: (): readonly PluginCapability[] => this.settings.capabilities,
@@ -224,14 +250,22 @@ export class Plane {
         routerId: peer.settings.routerId,
         clusterId: peer.settings.clusterId === 0 ? peer.settings.routerId : peer.settings.clusterId,
       }),
-      steps: (peer) => steps?.(peer.settings) ?? NO_STEPS,
+      filtered: (peer) => {
+        const facts = peer.agreement?.negotiated.receive;
+        return facts?.ebgp === true ? this.#known({ ...facts, ownLocalPref: true }) : peer.receive;
+      },
+      steps: (peer) => {
+        const given = steps?.(peer.settings) ?? NO_STEPS;
+        if (peer.settings.importFilters.length === 0) return given;
+        return [...given, new FilterQuestion(peer, 'import', this.receiver.filtered(peer), this.questions)];
+      },
       counter: () => this.hub.counter,
       accepted: (peer, id, view, treatAsWithdraw) => this.hub.updated(peer, id, view, treatAsWithdraw),
       endOfRib: (peer, family) => {
         this.hub.endOfRib(peer, family);
         this.feed.endOfRib(peer, family);
       },
-      publish: (peer, id, bytes, at, length) => this.#publish(peer, id, bytes, at, length),
+      publish: (peer, context, id, bytes, at, length) => this.#publish(peer, context, id, bytes, at, length),
       wantsPublish: () => this.cache.wanted || this.feed.wantsUpdates,
       report: (severity, code, peer, message, detail) =>
         this.voice.report(severity, code, peer.settings.remoteAddress, message, detail),
@@ -303,7 +337,8 @@ export class Plane {
     // RFC 7313 §5, RFC 2918 §4: other subtypes, and what was not negotiated, are ignored.
     const negotiated = peer.agreement?.negotiated;
     if (subtype > 2 || negotiated?.routeRefresh !== true || !negotiated.families.includes(family)) return;
-    this.hub.refreshed(peer, family, subtype);
+    // A mark stands for the UPDATEs before it, which filters may still have.
+    this.receiver.inOrder(peer, () => this.hub.refreshed(peer, family, subtype));
   }
 
   #readDone(): void {
@@ -316,9 +351,9 @@ export class Plane {
     this.egress.drained(peer);
   }
 
-  #publish(peer: Peer, given: number, bytes: Uint8Array, at: number, length: number): void {
+  #publish(peer: Peer, context: WireContext, given: number, bytes: Uint8Array, at: number, length: number): void {
     const id = given === 0 ? ++this.messageId : given;
-    if (this.cache.wanted) this.cache.add(id, peer.index, peer.receive.checkId, bytes, at, length, this.clock.now());
+    if (this.cache.wanted) this.cache.add(id, peer.index, context.checkId, bytes, at, length, this.clock.now());
     if (this.feed.wantsUpdates) this.feed.update(peer, id, bytes, at, length);
   }
 
