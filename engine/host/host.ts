@@ -5,7 +5,7 @@
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { DecodeNlriInput, EncodeNlriInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
-import type { PluginCapability } from '../bgp/port.ts';
+import type { PluginCapability, ProcessBinding } from '../bgp/port.ts';
 import type { ProcessHandle } from '../bus/bus.ts';
 import type { CodecRegistry, FamilyEntry, NlriCaller } from '../codec/registry.ts';
 import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
@@ -30,6 +30,7 @@ import { findBinder } from './parent-death.ts';
 import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
 import { quote } from './quote.ts';
 import { type FailurePolicy, Registry } from './registration.ts';
+import { maySend, Roles } from './roles.ts';
 import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
 import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
@@ -108,6 +109,7 @@ export class PluginHost implements NlriCaller {
   readonly #log: Log;
   readonly #door: Door;
   readonly #registry: Registry;
+  readonly #roles = new Roles();
   readonly #supervisor: Supervisor;
   readonly #context: LifeContext;
   readonly #hooks: PhaseHooks;
@@ -139,6 +141,7 @@ export class PluginHost implements NlriCaller {
       clock: options.clock,
       log: options.log,
       registry: this.#registry,
+      roles: this.#roles,
       services: options.services,
       events: options.events,
       config: options.config,
@@ -164,8 +167,7 @@ export class PluginHost implements NlriCaller {
     if (this.#phase !== 'new') throw new Error('a host starts once');
     this.#phase = 'starting';
     await this.#door.serve(hub);
-    for (const phase of firstPhases(this.#options.builtins, plugins, needs.roots)) await this.#run(phase);
-    await this.#runLate(needs);
+    await this.#runPhases(plugins, needs);
     if (this.#refused !== undefined) {
       const refused = this.#refused;
       await this.stop('startup refused');
@@ -173,6 +175,7 @@ export class PluginHost implements NlriCaller {
     }
     if (this.#stopped !== undefined) return { ok: true };
     this.#phase = 'running';
+    this.#sayUnheld();
     for (const life of this.#lives.values()) life.postStartup();
     return { ok: true };
   }
@@ -189,8 +192,7 @@ export class PluginHost implements NlriCaller {
     );
     for (const life of gone) await this.#remove(life);
     const before = new Set(this.#lives.values());
-    for (const phase of firstPhases(this.#options.builtins, plugins, needs.roots)) await this.#run(phase);
-    await this.#runLate(needs);
+    await this.#runPhases(plugins, needs);
     const started = [...this.#lives.values()].filter((life) => !before.has(life));
     const refused = this.#refused;
     this.#refused = undefined;
@@ -198,6 +200,7 @@ export class PluginHost implements NlriCaller {
       for (const life of started.reverse()) await this.#remove(life);
       return refused;
     }
+    this.#sayUnheld();
     for (const life of started) life.postStartup();
     return { ok: true };
   }
@@ -292,6 +295,29 @@ export class PluginHost implements NlriCaller {
     const link = this.link(plugin);
     if (link === undefined) throw new RpcError('error', NOT_RUNNING);
     return await withDeadline(this.#options.clock, CODEC_MS, undefined, (signal) => work(link, signal));
+  }
+
+  /** Roles nobody performs for a peer with these bindings: no claimer runs, or none may send to it. */
+  unheldRoles(bindings: readonly ProcessBinding[]): readonly string[] {
+    const holds = (plugin: string): boolean =>
+      this.#available(plugin) && (this.kindOf(plugin) !== 'external' || maySend(plugin, bindings));
+    return this.#roles.unheld(holds).map(({ role }) => role);
+  }
+
+  #sayUnheld(): void {
+    for (const { role, claimers } of this.#roles.unheld((plugin) => this.#available(plugin))) {
+      this.#log.error({ role, claimers }, 'nobody performs a claimed role: its claimers do not run, others have stood down');
+    }
+  }
+
+  async #runPhases(plugins: readonly PluginSettings[], needs: StartupNeeds): Promise<void> {
+    const phases = firstPhases(this.#options.builtins, plugins, needs.roots);
+    for (const settings of phases.flatMap((phase) => [...phase.builtins.map((one) => this.#defaults(one)), ...phase.plugins])) {
+      const claims = this.#options.builtins.find((one) => one.name === settings.use)?.claims;
+      if (claims !== undefined && !this.#lives.has(settings.name)) this.#roles.declare(settings.name, claims);
+    }
+    for (const phase of phases) await this.#run(phase);
+    await this.#runLate(needs);
   }
 
   async #run(phase: Phase): Promise<void> {
@@ -406,6 +432,7 @@ export class PluginHost implements NlriCaller {
     this.#supervisor.forget(life);
     await life.stop('removed');
     this.#lives.delete(life.name);
+    this.#roles.forget(life.name);
   }
 
   /** Started last, stopped first; plugins of one tier stop side by side. */

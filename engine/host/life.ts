@@ -15,10 +15,11 @@ import { PluginFault, stageName } from './fault.ts';
 import { EXIT_GRACE_MS, type Launched, type Launcher, settledWithin } from './launch.ts';
 import { MuxLink, type PluginLink, withDeadline } from './link.ts';
 import { type FailurePolicy, policyOf, type Refusal, type Registry } from './registration.ts';
+import type { Roles } from './roles.ts';
 import { Runtime } from './runtime.ts';
 import type { ConfigSource, EngineServices, EventStreams } from './services.ts';
 import { type StageEvent, stageTrace } from './stage-trace.ts';
-import { firstRequest, linkFault, peekDependencies, runStages, type StageOptions, type StageWork } from './stages.ts';
+import { firstRequest, linkFault, peekDeclaration, runStages, type StageOptions, type StageWork } from './stages.ts';
 import { Tier, whileProgressing } from './tier.ts';
 
 export type PluginKind = 'built-in' | 'in-process' | 'external';
@@ -29,6 +30,7 @@ export interface LifeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly registry: Registry;
+  readonly roles: Roles;
   readonly services: EngineServices;
   readonly events: EventStreams;
   readonly config: ConfigSource;
@@ -156,7 +158,9 @@ export class PluginLife {
         mux.destroy(new RpcError('closed', fault === '' ? 'the plugin has ended' : fault));
       });
       session.first = await firstRequest(mux, this.#stageOptions(new Tier([this.name], this.#context.clock)));
-      return [...new Set([...this.spec.dependencies, ...peekDependencies(session.first)])];
+      const { dependencies = [], claims = [] } = peekDeclaration(session.first);
+      this.#context.roles.declare(this.name, claims);
+      return [...new Set([...this.spec.dependencies, ...dependencies])];
     } catch (error) {
       throw await this.#failed(session, error);
     }
@@ -274,7 +278,7 @@ export class PluginLife {
         return refusal;
       },
       configure: () => {
-        const claims = registry.claimsBut(name);
+        const claims = this.#context.roles.claimsBut(name);
         const sections = config.sections(registry.of(name)?.['wants-config'] ?? []);
         return claims.length === 0 ? { sections } : { sections, claims };
       },
@@ -345,6 +349,8 @@ export class PluginLife {
     if (ready.subscribe === undefined) return;
     const refused = session.stream.subscribe(ready.subscribe);
     if (refused !== undefined) this.#log.warn({ error: refused }, 'startup subscription ignored');
+    // In the turn of the subscription: nothing of a peer can come before.
+    session.stream.snapshot();
   }
 
   #watch(session: Session): void {

@@ -16,6 +16,8 @@ export interface BuiltinPlugin {
   readonly dependencies?: readonly string[] | undefined;
   /** Families it decodes. */
   readonly families?: readonly string[] | undefined;
+  /** Exclusive roles it takes over. */
+  readonly claims?: readonly string[] | undefined;
   /** Custom event types (`receive`) and send types it brings. */
   readonly eventTypes?: readonly string[] | undefined;
   readonly sendTypes?: readonly string[] | undefined;

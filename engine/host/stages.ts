@@ -50,13 +50,13 @@ export async function runStages(mux: Mux, first: InboundRequest, work: StageWork
   await new StageRun(mux, work, options).run(first);
 }
 
-/** What stage 1 says of dependencies, before its turn comes: [] when it is unreadable (stage 1 will say so). */
-export function peekDependencies(first: InboundRequest): readonly string[] {
-  if (first.method !== 'ze-plugin-engine:declare-registration') return [];
+/** What stage 1 says, before its turn comes: nothing when it is unreadable (stage 1 will say so). */
+export function peekDeclaration(first: InboundRequest): DeclareRegistrationInput {
+  if (first.method !== 'ze-plugin-engine:declare-registration') return {};
   try {
-    return decodePayload('ze-plugin-engine:declare-registration', first.payload).dependencies ?? [];
+    return decodePayload('ze-plugin-engine:declare-registration', first.payload);
   } catch {
-    return [];
+    return {};
   }
 }
 
