@@ -6,7 +6,15 @@ import { SCHEMA_ROWS } from '../../yang/generated/config.ts';
 import { CONFIG_MODULES } from '../../yang/generated/modules.ts';
 import { parseIpv4 } from '../../sdk/wire/address.ts';
 import type { PeerSettings, ReactorSettings } from '../bgp/port.ts';
-import { checkAddresses, checkBindings, checkFilters, checkListeners, checkMcp, checkProfiles } from './cross-rules.ts';
+import {
+  checkAddresses,
+  checkBindings,
+  checkFilters,
+  checkListeners,
+  checkMcp,
+  checkProfiles,
+  policyKinds,
+} from './cross-rules.ts';
 import { type Branch, branchOf, Reader, type Value } from './effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
@@ -156,6 +164,7 @@ function reactorSettings(
     routerId: Math.max(0, parseIpv4(fields?.text('router-id') ?? '')),
     localAs: fields?.number('session/asn/local') ?? 0,
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
+    policyKinds: bgp?.kind === 'branch' ? policyKinds(bgp.schema) : [],
     families,
   };
   if (fields !== undefined) {

@@ -14,6 +14,8 @@ export interface GlobalBgp {
   readonly routerId: number;
   readonly localAs: number;
   readonly routeServerTransparent: boolean;
+  /** Kinds of named filters: a chain's `kind:NAME` is one of these, any other `word:NAME` a plugin's. */
+  readonly policyKinds: readonly string[];
   /** Families of plugins by name. */
   readonly families?: ReadonlyMap<string, Family> | undefined;
 }
@@ -53,6 +55,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   );
   if (findings.faults.length > before) return undefined;
   const localIp = fields.text('connection/local/ip');
+  const chain = (direction: 'import' | 'export'): readonly string[] => pluginFilters(fields, direction, bgp.policyKinds);
   return {
     name: peer.name,
     group: peer.group,
@@ -90,9 +93,17 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     routeServerTransparent: bgp.routeServerTransparent,
     updates,
     processes: bindings(fields),
-    importFilters: [],
-    exportFilters: [],
+    importFilters: chain('import'),
+    exportFilters: chain('export'),
   };
+}
+
+/** The chain's filters of plugins. */
+function pluginFilters(fields: Reader, direction: 'import' | 'export', policyKinds: readonly string[]): readonly string[] {
+  return fields.list(`filter/${direction}`).filter((reference) => {
+    const colon = reference.indexOf(':');
+    return colon > 0 && !policyKinds.includes(reference.slice(0, colon));
+  });
 }
 
 function incomplete(fields: Reader): string | undefined {

@@ -243,13 +243,12 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
 
   grouping filter-fields {
     container filter {
-      ze:not-built "warn";
       ze:change "refresh";
       description "Filter chains, run in order";
-      leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received"; }
-      leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent"; }
-      container ingress { description "Community tagging of routes received"; uses community-tagging; }
-      container egress { description "Community tagging of routes sent"; uses community-tagging; }
+      leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received: PLUGIN:FILTER, in order"; }
+      leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent: PLUGIN:FILTER, in order"; }
+      container ingress { ze:not-built "warn"; description "Community tagging of routes received"; uses community-tagging; }
+      container egress { ze:not-built "warn"; description "Community tagging of routes sent"; uses community-tagging; }
     }
   }
 
