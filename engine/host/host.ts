@@ -35,7 +35,7 @@ import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, Repor
 import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
 import type { RelayLevel } from './stderr-relay.ts';
-import { Supervisor } from './supervision.ts';
+import { RESTART_BOUNDS, type RestartBounds, Supervisor } from './supervision.ts';
 import { Tier } from './tier.ts';
 
 export interface HostOptions {
@@ -62,6 +62,10 @@ export interface HostOptions {
   readonly binFolder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly relayLevel: RelayLevel;
+  /** Tests and embedders; else the protocol's. */
+  readonly restarts?: RestartBounds | undefined;
+  /** Until the head of a command's answer; else 30 s. */
+  readonly commandTimeoutMs?: number | undefined;
   /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */
   readonly onFatal: (plugin: string, reason: string) => void;
   readonly trace?: ((event: StageEvent) => void) | undefined;
@@ -134,6 +138,7 @@ export class PluginHost implements NlriCaller {
       clock: options.clock,
       log: options.log,
       report: options.report,
+      bounds: options.restarts ?? RESTART_BOUNDS,
       restart: (life) => this.#restart(life),
       fatal: (plugin, reason) => this.#fatal(plugin, reason),
     });
@@ -258,7 +263,10 @@ export class PluginHost implements NlriCaller {
     const link = this.link(plugin);
     if (link === undefined) return refusedAnswer(new RpcError('error', NOT_RUNNING));
     const late = new AbortController();
-    const timer = this.#options.clock.after(HEAD_MS, () => late.abort(new DOMException('deadline exceeded', 'TimeoutError')));
+    const timer = this.#options.clock.after(this.#options.commandTimeoutMs ?? HEAD_MS, () => {
+      late.abort(new DOMException('deadline exceeded', 'TimeoutError'));
+      void this.#lives.get(plugin)?.suspect('a command was not answered in time');
+    });
     const reader = link.execute(input, AbortSignal.any([signal, late.signal]));
     const done = (): void => timer.cancel();
     reader.head.then(done, done);

@@ -34,6 +34,8 @@ export interface Launched {
   readonly pid: number | undefined;
   /** Settles when the process or the run is over; `fault` = '' after an orderly end. Never rejects. */
   readonly ended: Promise<{ readonly fault: string }>;
+  /** Does its event loop turn within `ms`? Absent where nobody can tell. */
+  readonly turns?: ((ms: number) => Promise<boolean>) | undefined;
   /** Gives it `graceMs` to leave, then ends it. Resolves when nothing of it is left, or nothing more can be done. */
   stop(graceMs: number): Promise<void>;
 }
@@ -252,6 +254,7 @@ export class ThreadLauncher implements Launcher {
       bridge: undefined,
       pid: undefined,
       ended,
+      turns: (ms) => echoes(worker, this.#site.clock, ms),
       stop: async (graceMs) => {
         stream.destroy();
         await settledWithin(this.#site.clock, graceMs, ended);
@@ -259,6 +262,21 @@ export class ThreadLauncher implements Launcher {
       },
     });
   }
+}
+
+/** The thread's main module sends back what it is sent. */
+function echoes(worker: Worker, clock: Clock, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (turned: boolean): void => {
+      timer.cancel();
+      worker.off('message', back).off('exit', back);
+      resolve(turned);
+    };
+    const back = (): void => done(true);
+    const timer = clock.after(ms, () => done(false));
+    worker.once('message', back).once('exit', back);
+    worker.postMessage('');
+  });
 }
 
 function portEnds(

@@ -69,6 +69,8 @@ interface Session {
 
 const BYE_MS = 500;
 const POST_STARTUP_MS = 10_000;
+/** How long a plugin that missed a deadline has to show that its event loop turns. */
+const TURN_MS = 1000;
 /** After a link's end, how long the process may take to say why. */
 const REASON_MS = 250;
 
@@ -237,6 +239,17 @@ export class PluginLife {
   fail(fault: PluginFault): void {
     const session = this.#session;
     if (session !== undefined) void this.#end(session, fault);
+  }
+
+  /**
+   * It missed a deadline that by itself is no failure. Where it can be told (a thread of its own), one that has not returned to its
+   * event loop for a second more has failed.
+   */
+  async suspect(missed: string): Promise<void> {
+    const session = this.#session;
+    const turns = session?.launched?.turns;
+    if (session === undefined || turns === undefined || (await turns(TURN_MS))) return;
+    await this.#end(session, new PluginFault('plugin-silent', `${missed}, and its event loop does not turn`, 6));
   }
 
   #newSession(): Session {

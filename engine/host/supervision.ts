@@ -9,23 +9,41 @@ import type { PluginFault } from './fault.ts';
 import type { PluginLife } from './life.ts';
 import type { FailurePolicy } from './registration.ts';
 
-export const WINDOW_MS = 60_000;
-export const WINDOW_RESTARTS = 5;
-export const LIFE_RESTARTS = 20;
-const FIRST_DELAY_MS = 100;
-const MAX_DELAY_MS = 10_000;
+/** How often a plugin is started again, and how long it waits before: longer with each restart of the window. */
+export interface RestartBounds {
+  readonly windowMs: number;
+  readonly inWindow: number;
+  readonly inLife: number;
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+/** The protocol's bounds; the delays are ours. */
+export const RESTART_BOUNDS: RestartBounds = {
+  windowMs: 60_000,
+  inWindow: 5,
+  inLife: 20,
+  firstDelayMs: 100,
+  maxDelayMs: 10_000,
+};
 
 /** Counts the restarts of one plugin. */
 export class RestartBudget {
+  readonly #bounds: RestartBounds;
   #recent: number[] = [];
   #total = 0;
 
+  constructor(bounds: RestartBounds = RESTART_BOUNDS) {
+    this.#bounds = bounds;
+  }
+
   /** Takes one restart: how long to wait before it, or why there is none left. */
   take(now: number): { readonly delayMs: number } | { readonly exhausted: string } {
-    this.#recent = this.#recent.filter((at) => now - at < WINDOW_MS);
-    if (this.#total >= LIFE_RESTARTS) return { exhausted: `${LIFE_RESTARTS} restarts in the daemon's life` };
-    if (this.#recent.length >= WINDOW_RESTARTS) return { exhausted: `${WINDOW_RESTARTS} restarts in ${WINDOW_MS / 1000} s` };
-    const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#recent.length);
+    const { windowMs, inWindow, inLife, firstDelayMs, maxDelayMs } = this.#bounds;
+    this.#recent = this.#recent.filter((at) => now - at < windowMs);
+    if (this.#total >= inLife) return { exhausted: `${inLife} restarts in the daemon's life` };
+    if (this.#recent.length >= inWindow) return { exhausted: `${inWindow} restarts in ${windowMs / 1000} s` };
+    const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#recent.length);
     this.#recent.push(now);
     this.#total++;
     return { delayMs };
@@ -50,6 +68,7 @@ export interface SupervisorOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly report: (report: Report) => void;
+  readonly bounds: RestartBounds;
   /** Starts the plugin again, by itself. Throws PluginFault. */
   readonly restart: (life: PluginLife) => Promise<void>;
   /** A plugin of policy `fatal` has failed. */
@@ -129,7 +148,7 @@ export class Supervisor {
 
   #restart(life: PluginLife, fault: PluginFault): void {
     let budget = this.#budgets.get(life);
-    if (budget === undefined) this.#budgets.set(life, (budget = new RestartBudget()));
+    if (budget === undefined) this.#budgets.set(life, (budget = new RestartBudget(this.#options.bounds)));
     const taken = budget.take(this.#options.clock.now());
     if ('exhausted' in taken) {
       this.#down(life, 'disabled', `disabled after ${taken.exhausted}, last: ${fault.message}`);

@@ -7,7 +7,7 @@ import { ManualClock } from '../../../engine/core/clock.ts';
 import { type BuiltinPlugin, firstPhases, latePhase } from '../../../engine/host/plan.ts';
 import { levelOf } from '../../../engine/host/stderr-relay.ts';
 import { childEnvironment } from '../../../engine/host/spawn.ts';
-import { LIFE_RESTARTS, RestartBudget, verdictFor, WINDOW_MS } from '../../../engine/host/supervision.ts';
+import { RESTART_BOUNDS, RestartBudget, verdictFor } from '../../../engine/host/supervision.ts';
 import { layers, Tier, whileProgressing } from '../../../engine/host/tier.ts';
 import { settings } from './support.ts';
 
@@ -112,6 +112,8 @@ test('later phases start the provider of what is wanted and not there', () => {
   assert.deepEqual(names(latePhase('event-types', builtins, ['update-rpki'], none)), ['decorator']);
   assert.deepEqual(names(latePhase('send-types', builtins, ['enhanced'], (name) => name === 'decorator')), []);
 });
+
+const { windowMs: WINDOW_MS, inLife: LIFE_RESTARTS } = RESTART_BOUNDS;
 
 test('5 restarts in 60 s, then no more until the window has moved; 20 in all', () => {
   const budget = new RestartBudget();
