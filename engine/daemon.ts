@@ -15,6 +15,7 @@ import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
 import { Originations } from './compose/originations.ts';
+import { Questions, refilter } from './compose/questions.ts';
 import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
 import { diffConfigs } from './config/diff.ts';
@@ -176,11 +177,18 @@ class Daemon {
     const registry = new CodecRegistry();
     const bus = new EventBus({ clock, log: rootLog.log('bus'), registry });
     bus.setBindings(bindingsByPeer(config));
+    const questions = new Questions({
+      clock,
+      log: (subsystem) => rootLog.log(subsystem),
+      report: (report) => bus.report(report),
+      host: () => this.#host,
+    });
     const { port: reactor, close: closeReactor } = await startReactor({
       thread: config.environment.reactorThread,
       clock,
       log: (subsystem) => rootLog.log(subsystem),
       bus,
+      question: (question) => questions.answer(question),
       onLost: (reason) => {
         log.error({ reason }, 'the reactor is gone, the daemon stops');
         this.#exitCode = EXIT_FAILED;
@@ -265,6 +273,7 @@ class Daemon {
         this.stop(`plugin ${plugin} failed`);
       },
       trace: stageLog(rootLog),
+      onMoved: () => questions.moved(reactor),
     });
     this.#host = host;
     bus.setRoles((bindings) => host.unheldRoles(bindings));
@@ -277,7 +286,7 @@ class Daemon {
     }
 
     const configRoutes = new ConfigRoutes(parser, codecs, originations, rootLog.log('config'));
-    this.#running = { reactor, bus, host, configRoutes, rootLog, log };
+    this.#running = { reactor, bus, host, questions, configRoutes, rootLog, log };
     await this.#applyPeers(this.#running, config);
     await reactor.start();
     this.#writeMarks(config, closers);
@@ -287,6 +296,7 @@ class Daemon {
   /** Peers with the capabilities of the plugins, then the routes of the configuration. */
   async #applyPeers(parts: Running, config: RunningConfig): Promise<Awaited<ReturnType<ReactorPort['apply']>>> {
     const settings: ReactorSettings = { ...config.reactor, capabilities: parts.host.capabilities() };
+    parts.questions.check(config.reactor.peers);
     const applied = await parts.reactor.apply(settings);
     for (const fault of applied.faults) parts.log.error({ fault }, 'a listener could not be opened');
     await parts.configRoutes.apply(config.reactor.peers, parts.bus.directory.list);
@@ -323,6 +333,7 @@ class Daemon {
     if (this.#isStopping()) return { ok: false, errors: ['the daemon is stopping'] };
     const applied = await this.#applyPeers(parts, config);
     const { added, removed, changed, unchanged } = applied;
+    const { refreshed, stale } = await refilter(parts.reactor, parts.log, before.reactor.peers, config.reactor.peers);
     parts.log.info({ added, removed, changed, unchanged: unchanged.length }, 'configuration reloaded');
     return {
       ok: true,
@@ -331,6 +342,8 @@ class Daemon {
         'peers-removed': removed,
         'peers-changed': changed,
         'peers-unchanged': unchanged.length,
+        'peers-refreshed': refreshed,
+        'peers-to-clear': stale,
         'plugins-added': diff.plugins.added,
         'plugins-removed': diff.plugins.removed,
         'plugins-changed': diff.plugins.changed,
@@ -425,6 +438,7 @@ interface Running {
   readonly reactor: ReactorPort;
   readonly bus: EventBus;
   readonly host: PluginHost;
+  readonly questions: Questions;
   readonly configRoutes: ConfigRoutes;
   readonly rootLog: RootLog;
   readonly log: Log;

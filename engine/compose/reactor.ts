@@ -1,6 +1,6 @@
 // The reactor as the main thread has it: in its own thread, or in this one for debugging and embedding (`ze.reactor.thread false`).
 import { Worker } from 'node:worker_threads';
-import type { LogRecord, ReactorPort, ReactorSink } from '../bgp/port.ts';
+import type { LogRecord, ReactorAnswer, ReactorPort, ReactorQuestion, ReactorSink } from '../bgp/port.ts';
 import { reactorBoot, RemoteReactor, startInline } from '../bgp/remote.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { Clock } from '../core/clock.ts';
@@ -12,6 +12,8 @@ export interface ReactorStart {
   readonly clock: Clock;
   readonly log: (subsystem: string) => Log;
   readonly bus: EventBus;
+  /** Answers what the reactor asks; never rejects. */
+  readonly question: (question: ReactorQuestion) => Promise<ReactorAnswer>;
   /** The thread has died of a bug of ours: no session is left. */
   readonly onLost: (reason: string) => void;
 }
@@ -56,7 +58,7 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
   };
 }
 
-function sinkOf({ bus, log }: ReactorStart): ReactorSink {
+function sinkOf({ bus, log, question }: ReactorStart): ReactorSink {
   const logs = new Map<string, Log>();
   const reports = log('bgp.report');
   return {
@@ -73,6 +75,6 @@ function sinkOf({ bus, log }: ReactorStart): ReactorSink {
       if (target === undefined) logs.set(record.subsystem, (target = log(record.subsystem)));
       target[record.level](record.fields, record.message);
     },
-    question: () => Promise.resolve({ kind: 'accept' }),
+    question,
   };
 }

@@ -69,6 +69,8 @@ export interface HostOptions {
   /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */
   readonly onFatal: (plugin: string, reason: string) => void;
   readonly trace?: ((event: StageEvent) => void) | undefined;
+  /** A plugin is in another state: who runs, and so what is declared, may have changed. */
+  readonly onMoved?: (() => void) | undefined;
 }
 
 /** Why the daemon must not start. All plugins are stopped then. */
@@ -154,6 +156,7 @@ export class PluginHost implements NlriCaller {
       trace: options.trace,
       available: (dependency) => this.#available(dependency),
       stopping: () => this.#stopped !== undefined,
+      moved: () => options.onMoved?.(),
       ended: (life, fault) => this.#supervisor.failed(life, fault),
     };
     this.#hooks = {
@@ -295,8 +298,25 @@ export class PluginHost implements NlriCaller {
     return this.#registry.capabilities();
   }
 
+  /** Running plugins that want to see OPENs before a session comes up, those that started first in front. */
+  openValidators(): readonly string[] {
+    return [...this.#lives.values()]
+      .filter((life) => life.link !== undefined && this.#registry.of(life.name)?.['wants-validate-open'] === true)
+      .map((life) => life.name);
+  }
+
   families(): readonly FamilyEntry[] {
     return this.#registry.decodedFamilies();
+  }
+
+  /** Asks the plugin that declared the capability what a value says; undefined when nobody did. Rejects when it fails; 5 s. */
+  async decodeCapability(code: number, hex: string): Promise<unknown> {
+    const owner = this.#registry.capabilityOwner(code);
+    if (owner === '') return undefined;
+    const output = await this.#ask(owner, (link, signal) =>
+      link.call('ze-plugin-callback:decode-capability', { code, hex }, signal),
+    );
+    return output.json;
   }
 
   async #ask<T>(plugin: string, work: (link: PluginLink, signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -440,6 +460,7 @@ export class PluginHost implements NlriCaller {
     this.#supervisor.forget(life);
     await life.stop('removed');
     this.#lives.delete(life.name);
+    this.#registry.forget(life.name);
     this.#roles.forget(life.name);
   }
 

@@ -40,6 +40,8 @@ export interface LifeContext {
   available(dependency: string): boolean;
   /** The host stops: nothing is launched any more. */
   stopping(): boolean;
+  /** Its state is another one. */
+  moved(): void;
   /** A running session is over and cleaned up. */
   ended(life: PluginLife, fault: PluginFault): void;
 }
@@ -136,6 +138,7 @@ export class PluginLife {
     this.#state = state;
     this.#since = this.#context.clock.wall();
     this.#log.info({ state, stage: this.#stage }, 'plugin state');
+    this.#context.moved();
   }
 
   /** Launches and waits for the plugin's first line; returns what it depends on. Throws PluginFault; all is cleaned up then. */

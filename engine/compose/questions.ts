@@ -1,0 +1,95 @@
+// What the reactor asks (`ReactorSink.question`), answered with the plugins: filter chains and OPENs. Asked before the plugins are
+// up, nothing passes: sessions start behind them.
+import type { PeerSettings, ReactorAnswer, ReactorPort, ReactorQuestion, Report } from '../bgp/port.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { FilterChain } from '../host/filter-chain.ts';
+import type { PluginHost } from '../host/host.ts';
+import { OpenValidation } from '../host/open-validation.ts';
+
+export interface QuestionParts {
+  readonly clock: Clock;
+  readonly log: (subsystem: string) => Log;
+  readonly report: (report: Report) => void;
+  host(): PluginHost | undefined;
+}
+
+export class Questions {
+  readonly #parts: QuestionParts;
+  readonly #chain: FilterChain;
+  readonly #opens: OpenValidation;
+  #validates = false;
+
+  constructor(parts: QuestionParts) {
+    const { clock, report } = parts;
+    this.#parts = parts;
+    this.#chain = new FilterChain({
+      clock,
+      log: parts.log('bgp.filter'),
+      report,
+      plugins: {
+        link: (plugin) => parts.host()?.link(plugin),
+        filters: (plugin) => parts.host()?.registry.filtersOf(plugin),
+      },
+    });
+    this.#opens = new OpenValidation({
+      clock,
+      log: parts.log('bgp.open'),
+      report,
+      validators: () => parts.host()?.openValidators() ?? [],
+      link: (plugin) => parts.host()?.link(plugin),
+    });
+  }
+
+  /** Never rejects. */
+  answer(question: ReactorQuestion): Promise<ReactorAnswer> {
+    return question.kind === 'filter' ? this.#chain.run(question) : this.#opens.ask(question);
+  }
+
+  /** Who runs has changed: OPENs are asked about as long as somebody wants to see them. */
+  moved(reactor: Pick<ReactorPort, 'validateOpen'>): void {
+    const validates = (this.#parts.host()?.openValidators().length ?? 0) > 0;
+    if (validates === this.#validates) return;
+    this.#validates = validates;
+    reactor.validateOpen(validates);
+  }
+
+  /** Plugins and peers are there: filters that nobody declared are reported, before the first route asks for them. */
+  check(peers: readonly PeerSettings[]): void {
+    this.#chain.check(
+      peers.flatMap(({ importFilters, exportFilters }) => [
+        { direction: 'import' as const, filters: importFilters },
+        { direction: 'export' as const, filters: exportFilters },
+      ]),
+    );
+  }
+}
+
+/**
+ * Routes that came under other import filters are asked for again (RFC 2918); what is exported, the reactor announces anew by itself.
+ * Returns the peers that were asked, and those that cannot be: what they sent before stays as it was filtered then.
+ */
+export async function refilter(
+  reactor: Pick<ReactorPort, 'refresh' | 'snapshot'>,
+  log: Log,
+  before: readonly PeerSettings[],
+  after: readonly PeerSettings[],
+): Promise<{ readonly refreshed: readonly string[]; readonly stale: readonly string[] }> {
+  const old = new Map(before.map((peer) => [peer.name, peer.importFilters.join(' ')]));
+  const changed = new Set(
+    after
+      .filter((peer) => old.get(peer.name) !== undefined && old.get(peer.name) !== peer.importFilters.join(' '))
+      .map((peer) => peer.name),
+  );
+  const refreshed: string[] = [];
+  const stale: string[] = [];
+  if (changed.size === 0) return { refreshed, stale };
+  for (const { index, settings, state } of await reactor.snapshot()) {
+    if (!changed.has(settings.name) || state !== 'established') continue;
+    const faults = await Promise.all(settings.families.map(({ family }) => reactor.refresh(index, family, 0)));
+    (faults.includes(undefined) ? refreshed : stale).push(settings.name);
+  }
+  if (stale.length > 0)
+    log.warn({ peers: stale }, 'new import filters hold for new routes alone: no route refresh with these peers');
+  return { refreshed, stale };
+}
