@@ -10,6 +10,7 @@ export type FaultCode =
   | 'plugin-stage-timeout'
   | 'plugin-crash'
   | 'plugin-silent'
+  | 'plugin-broken'
   | 'plugin-stopped';
 
 export class PluginFault extends Error {

@@ -4,34 +4,29 @@
  */
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
-import type { DecodeNlriInput, EncodeNlriInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
+import type {
+  DeclareRegistrationInput,
+  DecodeNlriInput,
+  EncodeNlriInput,
+  ExecuteCommandInput,
+} from '../../yang/generated/methods.ts';
 import type { PluginCapability, ProcessBinding } from '../bgp/port.ts';
 import type { ProcessHandle } from '../bus/bus.ts';
 import type { CodecRegistry, FamilyEntry, NlriCaller } from '../codec/registry.ts';
 import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import { Changeover } from './changeover.ts';
 import { Door } from './door.ts';
 import { PluginFault, STAGES } from './fault.ts';
-import {
-  ChildLauncher,
-  type Launcher,
-  MainLauncher,
-  type ModuleSite,
-  type Placement,
-  ReactorLauncher,
-  type StartInReactor,
-  ThreadLauncher,
-} from './launch.ts';
-import { type LifeContext, type LifeSpec, PluginLife, type PluginKind, type PluginState } from './life.ts';
+import type { Placement, StartInReactor } from './launch.ts';
+import { type LifeContext, PluginLife, type PluginKind, type PluginState } from './life.ts';
 import { type PluginLink, refusedAnswer, withDeadline } from './link.ts';
-import { isModulePath, moduleUrlOf } from './load-plugin.ts';
-import { findBinder } from './parent-death.ts';
 import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
-import { quote } from './quote.ts';
 import { type FailurePolicy, Registry } from './registration.ts';
 import { maySend, Roles } from './roles.ts';
 import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
+import { PluginSites } from './sites.ts';
 import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
 import type { RelayLevel } from './stderr-relay.ts';
@@ -104,6 +99,14 @@ export interface PluginRow {
   readonly lastError: string;
 }
 
+export interface RunningPlugin {
+  readonly name: string;
+  /** Above everything it depends on. */
+  readonly tier: number;
+  readonly link: PluginLink;
+  readonly declaration: DeclareRegistrationInput;
+}
+
 /** Until the head of a command's answer (plugin-wire §8). */
 const HEAD_MS = 30_000;
 /** Of encode-nlri and decode-nlri. */
@@ -116,14 +119,16 @@ export class PluginHost implements NlriCaller {
   readonly #door: Door;
   readonly #registry: Registry;
   readonly #roles = new Roles();
+  readonly #sites: PluginSites;
   readonly #supervisor: Supervisor;
   readonly #context: LifeContext;
   readonly #hooks: PhaseHooks;
   readonly #lives = new Map<string, PluginLife>();
+  /** Moves the host from one set of plugins to the next, in steps. */
+  readonly changeover: Changeover;
   #tiers = 0;
   #phase: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
   #refused: StartRefusal | undefined;
-  #binder: Promise<string | undefined> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(options: HostOptions) {
@@ -136,6 +141,7 @@ export class PluginHost implements NlriCaller {
       report: options.report,
       stateDirectory: options.stateDirectory,
     });
+    this.#sites = new PluginSites(options, this.#door);
     this.#supervisor = new Supervisor({
       clock: options.clock,
       log: options.log,
@@ -156,6 +162,7 @@ export class PluginHost implements NlriCaller {
       trace: options.trace,
       available: (dependency) => this.#available(dependency),
       stopping: () => this.#stopped !== undefined,
+      isFresh: (life) => this.changeover.isFresh(life.name),
       moved: () => options.onMoved?.(),
       ended: (life, fault) => this.#supervisor.failed(life, fault),
     };
@@ -165,6 +172,14 @@ export class PluginHost implements NlriCaller {
       failed: (life, fault) => this.#failed(life, fault),
       nextTier: () => ++this.#tiers,
     };
+    this.changeover = new Changeover({
+      builtins: options.builtins,
+      inStopOrder: () => this.#inStopOrder(),
+      serve: (hub) => this.#door.serve(hub),
+      launch: (plugins, needs, only) => this.#launch(plugins, needs, only),
+      remove: (life) => this.#remove(life),
+      dependenciesOf: (life) => this.#registry.of(life.name)?.dependencies ?? [],
+    });
   }
 
   /**
@@ -189,28 +204,34 @@ export class PluginHost implements NlriCaller {
   }
 
   /**
-   * Follows a changed configuration: plugins that are gone stop, changed ones start anew, new ones start. The others are not
-   * touched. Resolves when each runs or has failed; a refusal stops what was started here, the daemon goes on.
+   * Follows a changed configuration at once: plugins that are gone stop, changed ones start anew, new ones start, built-ins that nothing
+   * asks for any more stop. The others are not touched. Resolves when each runs or has failed; a refusal stops what was started here.
    */
   async apply(plugins: readonly PluginSettings[], hub: readonly HubServer[], needs: StartupNeeds): Promise<StartOutcome> {
-    await this.#door.serve(hub);
-    const wanted = new Map(plugins.map((plugin) => [plugin.name, JSON.stringify(plugin)]));
-    const gone = this.#inStopOrder().filter(
-      (life) => this.#isConfigured(life) && wanted.get(life.name) !== JSON.stringify(life.spec.settings),
-    );
-    for (const life of gone) await this.#remove(life);
-    const before = new Set(this.#lives.values());
-    await this.#runPhases(plugins, needs);
-    const started = [...this.#lives.values()].filter((life) => !before.has(life));
-    const refused = this.#refused;
-    this.#refused = undefined;
-    if (refused !== undefined) {
-      for (const life of started.reverse()) await this.#remove(life);
-      return refused;
-    }
-    this.#sayUnheld();
-    for (const life of started) life.postStartup();
-    return { ok: true };
+    const outcome = await this.changeover.replace(plugins, hub, needs, true);
+    if (outcome.ok) await this.changeover.settle(plugins, needs);
+    return outcome;
+  }
+
+  /** Starts a running or failed plugin anew, whatever its policy, unless the operator forbids it. Within the bounds of all restarts. */
+  restart(name: string, reason: string): void {
+    const life = this.#lives.get(name);
+    if (life !== undefined) void this.#supervisor.revive(life, new PluginFault('plugin-broken', reason, 6));
+  }
+
+  /** Plugins that can be asked now, with what they declared. */
+  running(): readonly RunningPlugin[] {
+    return [...this.#lives.values()].flatMap((life) => {
+      const { name, tier, link } = life;
+      const declaration = this.#registry.of(name);
+      return link === undefined || declaration === undefined ? [] : [{ name, tier, link, declaration }];
+    });
+  }
+
+  /** For `plugin list`: what the plugin did not do that was asked of it. */
+  noteFault(name: string, message: string): void {
+    const life = this.#lives.get(name);
+    if (life !== undefined) life.lastError = message;
   }
 
   /** Bye to every plugin, those that started last first; resolves when nothing of them is left. Idempotent. */
@@ -293,6 +314,13 @@ export class PluginHost implements NlriCaller {
     return this.#registry;
   }
 
+  /** Stage 1 of the plugin, when it runs as these settings say: the same program, the same module. */
+  declared({ name, run, use }: Pick<PluginSettings, 'name' | 'run' | 'use'>): ReturnType<Registry['of']> {
+    const life = this.#lives.get(name);
+    const same = life?.link !== undefined && life.spec.settings.run === run && life.spec.settings.use === use;
+    return same ? this.#registry.of(name) : undefined;
+  }
+
   /** Capabilities of all running plugins, for the reactor's settings. */
   capabilities(): readonly PluginCapability[] {
     return this.#registry.capabilities();
@@ -338,9 +366,29 @@ export class PluginHost implements NlriCaller {
     }
   }
 
-  async #runPhases(plugins: readonly PluginSettings[], needs: StartupNeeds): Promise<void> {
-    const phases = firstPhases(this.#options.builtins, plugins, needs.roots);
-    for (const settings of phases.flatMap((phase) => [...phase.builtins.map((one) => this.#defaults(one)), ...phase.plugins])) {
+  /** What is new while the daemon runs. */
+  async #launch(
+    plugins: readonly PluginSettings[],
+    needs: StartupNeeds,
+    only: 'all' | 'builtins',
+  ): Promise<StartRefusal | undefined> {
+    const before = new Set(this.#lives.values());
+    await this.#runPhases(plugins, needs, only);
+    const refused = this.#refused;
+    this.#refused = undefined;
+    if (refused !== undefined) return refused;
+    this.#sayUnheld();
+    for (const life of this.#lives.values()) if (!before.has(life)) life.postStartup();
+    return undefined;
+  }
+
+  async #runPhases(plugins: readonly PluginSettings[], needs: StartupNeeds, only: 'all' | 'builtins' = 'all'): Promise<void> {
+    const all = firstPhases(this.#options.builtins, plugins, needs.roots);
+    const phases = only === 'all' ? all : all.map((phase) => ({ ...phase, plugins: [] }));
+    for (const settings of phases.flatMap((phase) => [
+      ...phase.builtins.map((one) => this.#sites.defaults(one)),
+      ...phase.plugins,
+    ])) {
       const claims = this.#options.builtins.find((one) => one.name === settings.use)?.claims;
       if (claims !== undefined && !this.#lives.has(settings.name)) this.#roles.declare(settings.name, claims);
     }
@@ -351,10 +399,11 @@ export class PluginHost implements NlriCaller {
   async #run(phase: Phase): Promise<void> {
     if (this.#refused !== undefined || this.#phase === 'stopping') return;
     const lives: PluginLife[] = [];
-    for (const settings of [...phase.builtins.map((builtin) => this.#defaults(builtin)), ...phase.plugins]) {
+    for (const settings of [...phase.builtins.map((builtin) => this.#sites.defaults(builtin)), ...phase.plugins]) {
       if (this.#lives.has(settings.name)) continue;
-      const life = new PluginLife(this.#spec(settings), this.#context);
+      const life = new PluginLife({ ...this.#sites.specOf(settings), explicit: phase.plugins.includes(settings) }, this.#context);
       this.#lives.set(settings.name, life);
+      this.changeover.made(life);
       lives.push(life);
     }
     if (lives.length === 0) return;
@@ -371,61 +420,6 @@ export class PluginHost implements NlriCaller {
     await this.#run(latePhase('send-types', all, needs.sendTypes, present));
   }
 
-  #defaults(builtin: BuiltinPlugin): PluginSettings {
-    return {
-      name: builtin.name,
-      run: '',
-      use: builtin.name,
-      encoder: 'json',
-      respawn: undefined,
-      timeoutMs: this.#options.stageTimeoutMs,
-      queue: { batches: 64, bytes: 4 << 20, onOverflow: undefined },
-      isolation: 'main',
-    };
-  }
-
-  #spec(settings: PluginSettings): LifeSpec {
-    if (settings.run !== '') return spec(settings, 'external', this.#childLauncher(settings), undefined);
-    if (isModulePath(settings.use)) {
-      const site = this.#site(settings.name, moduleUrlOf(settings.use, this.#options.configFolder));
-      const launcher = settings.isolation === 'thread' ? new ThreadLauncher(site) : new MainLauncher(site);
-      return spec(settings, 'in-process', launcher, undefined);
-    }
-    const builtin = this.#options.builtins.find((one) => one.name === settings.use);
-    if (builtin === undefined) return spec(settings, 'built-in', unknownBuiltin(settings.use), undefined);
-    const site = this.#site(settings.name, builtin.moduleUrl);
-    const start = this.#options.startInReactor;
-    const launcher =
-      builtin.placement === 'reactor' && start !== undefined ? new ReactorLauncher(site, start) : new MainLauncher(site);
-    return spec(settings, 'built-in', launcher, builtin);
-  }
-
-  #site(name: string, moduleUrl: string): ModuleSite {
-    const { clock, log } = this.#options;
-    return { name, moduleUrl, clock, log: log.child({ plugin: name }) };
-  }
-
-  #childLauncher(settings: PluginSettings): Launcher {
-    const { clock, log, configFolder, binFolder, environment, relayLevel } = this.#options;
-    return new ChildLauncher({
-      name: settings.name,
-      run: settings.run,
-      door: this.#door,
-      folder: configFolder,
-      binFolder,
-      environment,
-      relayLevel,
-      clock,
-      log: log.child({ plugin: settings.name }),
-      binder: () => (this.#binder ??= findBinder()),
-    });
-  }
-
-  /** Is it there because the operator named it? */
-  #isConfigured(life: PluginLife): boolean {
-    return life.spec.settings.use !== life.name;
-  }
-
   #available(dependency: string): boolean {
     for (const life of this.#lives.values()) {
       if (life.state === 'running' && (life.name === dependency || life.spec.builtIn === dependency)) return true;
@@ -440,7 +434,7 @@ export class PluginHost implements NlriCaller {
   }
 
   #fatal(plugin: string, reason: string): void {
-    if (this.#phase === 'starting') this.#refuse('fatal', plugin, reason);
+    if (this.#phase === 'starting' || this.changeover.isStarting(plugin)) this.#refuse('fatal', plugin, reason);
     else if (this.#phase === 'running') this.#options.onFatal(plugin, reason);
   }
 
@@ -483,23 +477,4 @@ export class PluginHost implements NlriCaller {
     await this.#door.close();
     this.#phase = 'stopped';
   }
-}
-
-function spec(settings: PluginSettings, kind: PluginKind, launcher: Launcher, builtin: BuiltinPlugin | undefined): LifeSpec {
-  return {
-    settings,
-    kind,
-    launcher,
-    builtIn: builtin?.name ?? '',
-    dependencies: builtin?.dependencies ?? [],
-    fatalOnConfigError: builtin?.fatalOnConfigError === true,
-  };
-}
-
-/** Fails when it is started, so that the operator reads of it where all failures are. */
-function unknownBuiltin(use: string): Launcher {
-  return {
-    placement: 'main',
-    launch: () => Promise.reject(new PluginFault('plugin-start', `no built-in plugin ${quote(use)}`, 0)),
-  };
 }

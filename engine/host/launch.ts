@@ -57,6 +57,8 @@ export interface ChildLaunchOptions {
   readonly relayLevel: RelayLevel;
   readonly clock: Clock;
   readonly log: Log;
+  /** Until it has connected and authenticated; else `CONNECT_BACK_MS`. */
+  readonly connectMs: number | undefined;
   /** What binds children to this process, see `parent-death.ts`. */
   readonly binder: () => Promise<string | undefined>;
 }
@@ -71,7 +73,7 @@ export class ChildLauncher implements Launcher {
   }
 
   async launch(_calls: BridgeCalls, signal: AbortSignal): Promise<Launched> {
-    const { name, clock } = this.#options;
+    const { name, clock, connectMs = CONNECT_BACK_MS } = this.#options;
     const door = await this.#options.door.open().catch((error: unknown) => {
       throw new PluginFault('plugin-start', `the plugin hub cannot open: ${messageOf(error)}`, 0, { cause: error });
     });
@@ -99,7 +101,7 @@ export class ChildLauncher implements Launcher {
     });
     exit.catch(() => undefined);
     try {
-      const stream = await withDeadline(clock, CONNECT_BACK_MS, signal, (until) => Promise.race([hub.expect(name, until), exit]));
+      const stream = await withDeadline(clock, connectMs, signal, (until) => Promise.race([hub.expect(name, until), exit]));
       return {
         stream,
         bridge: undefined,
@@ -113,7 +115,7 @@ export class ChildLauncher implements Launcher {
       await child.stop(0);
       if (error instanceof PluginFault) throw error;
       refuseIfAborted(signal);
-      throw new PluginFault('plugin-connect', `no connection within ${CONNECT_BACK_MS / 1000} s`, 0, { cause: error });
+      throw new PluginFault('plugin-connect', `no connection within ${connectMs / 1000} s`, 0, { cause: error });
     }
   }
 }

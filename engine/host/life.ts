@@ -40,6 +40,8 @@ export interface LifeContext {
   available(dependency: string): boolean;
   /** The host stops: nothing is launched any more. */
   stopping(): boolean;
+  /** Was it started for a candidate that is not in force yet? */
+  isFresh(life: PluginLife): boolean;
   /** Its state is another one. */
   moved(): void;
   /** A running session is over and cleaned up. */
@@ -55,6 +57,8 @@ export interface LifeSpec {
   /** Known before the plugin says so: of built-ins. */
   readonly dependencies: readonly string[];
   readonly fatalOnConfigError: boolean;
+  /** The operator named it; else it started by itself. */
+  readonly explicit: boolean;
 }
 
 /** What one launch has opened. */
@@ -295,7 +299,7 @@ export class PluginLife {
       },
       configure: () => {
         const claims = this.#context.roles.claimsBut(name);
-        const sections = config.sections(registry.of(name)?.['wants-config'] ?? []);
+        const sections = config.sections(registry.of(name)?.['wants-config'] ?? [], this.#context.isFresh(this));
         return claims.length === 0 ? { sections } : { sections, claims };
       },
       declareCapabilities: (capabilities: readonly CapabilityDecl[]) => registry.declareCapabilities(name, capabilities),

@@ -3,6 +3,7 @@
  * need; then what the operator names; then decoders of families nobody decodes; then providers of event and send types.
  * Pure: names in, names out.
  */
+import type { SchemaDecl } from '../../yang/generated/methods.ts';
 import type { PluginSettings } from '../config/plugin-settings.ts';
 
 /** A plugin that ships with the daemon. */
@@ -14,6 +15,8 @@ export interface BuiltinPlugin {
   /** Started when one of these config roots is present. */
   readonly roots?: readonly string[] | undefined;
   readonly dependencies?: readonly string[] | undefined;
+  /** What it adds to the configuration's schema. */
+  readonly schema?: SchemaDecl | undefined;
   /** Families it decodes. */
   readonly families?: readonly string[] | undefined;
   /** Exclusive roles it takes over. */
@@ -108,4 +111,23 @@ export function latePhase(
     if (provider !== undefined && !chosen.includes(provider)) chosen.push(provider);
   }
   return { name, builtins: withDependencies(chosen, all).filter((builtin) => !present(builtin.name)), plugins: [] };
+}
+
+/**
+ * Built-ins that a configuration has run by themselves, by name: those of its roots, of what it names and of plugins that declared to need
+ * them (`named`), and whoever provides a family, event or send type it asks for.
+ */
+export function wantedBuiltins(
+  all: readonly BuiltinPlugin[],
+  configured: readonly PluginSettings[],
+  needs: StartupNeeds,
+  named: readonly string[],
+): ReadonlySet<string> {
+  const first = firstPhases(all, configured, needs.roots).flatMap((phase) => phase.builtins);
+  const provides = ({ families = [], eventTypes = [], sendTypes = [] }: BuiltinPlugin): boolean =>
+    families.some((one) => needs.families.includes(one)) ||
+    eventTypes.some((one) => needs.receiveTypes.includes(one)) ||
+    sendTypes.some((one) => needs.sendTypes.includes(one));
+  const others = all.filter((builtin) => provides(builtin) || named.includes(builtin.name));
+  return new Set(withDependencies([...first, ...others], all).map((builtin) => builtin.name));
 }

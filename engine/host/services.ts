@@ -54,10 +54,10 @@ export interface CommandRegistry {
   list(): readonly RegistryCommand[];
 }
 
-/** The running configuration, as plugins see it. */
+/** The running configuration, as plugins see it; `fresh` ones, started for a candidate, see that. */
 export interface ConfigSource {
   /** One section per wanted root that exists; `*` is the whole tree, `a/b` a nested path, the data wrapped in the full path. */
-  sections(wanted: readonly string[]): readonly ConfigSection[];
+  sections(wanted: readonly string[], fresh: boolean): readonly ConfigSection[];
 }
 
 /** The bus, as far as plugins are its listeners. */

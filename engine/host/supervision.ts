@@ -96,16 +96,7 @@ export class Supervisor {
       life.become('stopped');
       return;
     }
-    const { name } = life;
-    this.#options.log.warn({ plugin: name, code: fault.code, reason: fault.message, policy: life.policy }, 'plugin failed');
-    this.#options.report({
-      severity: 'error',
-      code: fault.code,
-      source: 'host',
-      subject: name,
-      message: fault.message,
-      detail: { stage: fault.stage, policy: life.policy ?? 'unknown' },
-    });
+    this.#report(life, fault);
     switch (verdictFor(life.policy, life.spec.settings.respawn)) {
       case 'restart':
         this.#restart(life, fault);
@@ -115,8 +106,19 @@ export class Supervisor {
         return;
       case 'fatal':
         this.#down(life, 'failed', fault.message);
-        this.#options.fatal(name, fault.message);
+        this.#options.fatal(life.name, fault.message);
     }
+  }
+
+  /** The engine no longer trusts its state: it is ended and started anew, whatever its policy says of failures. */
+  async revive(life: PluginLife, fault: PluginFault): Promise<void> {
+    if (this.#isStopping() || this.#waiting.has(life) || life.state === 'restarting' || life.state === 'starting') return;
+    this.#report(life, fault);
+    life.lastError = fault.message;
+    await life.stop('restart');
+    if (this.#isStopping()) return;
+    if (life.spec.settings.respawn === false) this.#down(life, 'failed', fault.message);
+    else this.#restart(life, fault);
   }
 
   /** The plugin runs: it is no longer down. */
@@ -144,6 +146,23 @@ export class Supervisor {
     this.#stopping = true;
     for (const timer of this.#waiting.values()) timer.cancel();
     this.#waiting.clear();
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping;
+  }
+
+  #report(life: PluginLife, fault: PluginFault): void {
+    const { name, policy } = life;
+    this.#options.log.warn({ plugin: name, code: fault.code, reason: fault.message, policy }, 'plugin failed');
+    this.#options.report({
+      severity: 'error',
+      code: fault.code,
+      source: 'host',
+      subject: name,
+      message: fault.message,
+      detail: { stage: fault.stage, policy: policy ?? 'unknown' },
+    });
   }
 
   #restart(life: PluginLife, fault: PluginFault): void {
