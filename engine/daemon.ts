@@ -2,6 +2,7 @@
 import { lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { familyName } from '../sdk/wire/family.ts';
 import type { ReactorPort, ReactorSettings } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
 import { CodecRegistry, type NlriCaller } from './codec/registry.ts';
@@ -14,12 +15,12 @@ import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
+import { type Asking, loadWithPlugins } from './compose/declarations.ts';
 import { Originations } from './compose/originations.ts';
 import { Questions, refilter } from './compose/questions.ts';
 import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
 import { diffConfigs } from './config/diff.ts';
-import { loadConfig } from './config/load.ts';
 import type { RunningConfig } from './config/running.ts';
 import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
@@ -78,6 +79,7 @@ class Daemon {
   #exitCode = 0;
   #end: (() => void) | undefined;
   #stopReason: string | undefined;
+  readonly #stopping = new AbortController();
   /** Settles when the start is over, well or not. */
   #started: Promise<void> = Promise.resolve();
   #reloading: Promise<ReloadOutcome> | undefined;
@@ -90,7 +92,8 @@ class Daemon {
 
   async run(): Promise<number> {
     this.#builtins = await loadBuiltins();
-    const loaded = this.#load(await this.#read());
+    const loaded = await this.#load(await this.#read());
+    if (this.#isStopping()) return this.#exitCode;
     if (!loaded.ok) {
       process.stderr.write(loaded.text);
       return EXIT_FAILED;
@@ -140,6 +143,7 @@ class Daemon {
   /** During the start as well: plugins that are still coming up are not waited for. */
   stop(reason: string): void {
     this.#stopReason ??= reason;
+    this.#stopping.abort();
     this.#end?.();
     if (this.#running === undefined) void this.#host?.stop('shutdown');
   }
@@ -315,7 +319,8 @@ class Daemon {
     const file = await this.#read();
     // A file that was cut to nothing is being written, or was lost: no reason to end every session.
     if (file.ok && file.text.trim() === '') return this.#refuse([`${this.#options.configPath} is empty`]);
-    const loaded = this.#load(file);
+    const loaded = await this.#load(file);
+    if (this.#isStopping()) return { ok: false, errors: ['the daemon is stopping'] };
     if (!loaded.ok) return this.#refuse(loaded.errors);
     const { config } = loaded;
     const diff = diffConfigs(before, config);
@@ -369,19 +374,34 @@ class Daemon {
     return text === undefined ? readSettled(configPath, this.#clock) : Promise.resolve({ ok: true, text });
   }
 
-  #load(
+  /** Plugins are asked what they add where the text needs it; those that run have said so in stage 1. */
+  async #load(
     file: FileText,
-  ):
+  ): Promise<
     | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly string[] }
-    | { readonly ok: false; readonly errors: readonly string[]; readonly text: string } {
+    | { readonly ok: false; readonly errors: readonly string[]; readonly text: string }
+  > {
     if (!file.ok) return { ok: false, errors: [file.reason], text: `error: ${file.reason}\n` };
     const { text } = file;
     const path = this.#options.configPath ?? '-';
     const builtins = autoloadedNames(this.#builtins);
-    const loaded = loadConfig(text, { path, env: this.#options.env, flags: this.#options.flags, builtins });
-    if (loaded.ok) return { ok: true, config: loaded.config, warnings: loaded.warnings.map((warning) => warning.message) };
-    const report = validateReport(text, path, { env: this.#options.env, flags: this.#options.flags, builtins });
-    return { ok: false, errors: loaded.faults.map(faultText), text: report.stdout };
+    const usable = this.#builtins.map((builtin) => builtin.name);
+    const { env, flags } = this.#options;
+    const { result, options } = await loadWithPlugins(text, { path, env, flags, builtins, usable }, this.#asking());
+    if (result.ok) return { ok: true, config: result.config, warnings: result.warnings.map((warning) => warning.message) };
+    return { ok: false, errors: result.faults.map(faultText), text: validateReport(text, path, options).stdout };
+  }
+
+  #asking(): Asking {
+    return {
+      builtins: this.#builtins,
+      folder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
+      binFolder: dirname(fileURLToPath(import.meta.url)),
+      environment: this.#options.env,
+      clock: this.#clock,
+      signal: this.#stopping.signal,
+      known: (plugin) => this.#host?.declared(plugin),
+    };
   }
 
   #nlri(): NlriCaller {
@@ -463,7 +483,7 @@ function needs(config: RunningConfig): StartupNeeds {
   const bindings = peers.flatMap((peer) => peer.processes);
   return {
     roots: config.roots(),
-    families: [],
+    families: [...new Set(peers.flatMap((peer) => peer.families.map(({ family }) => familyName(family))))],
     receiveTypes: [...new Set(bindings.flatMap((binding) => binding.receive))],
     sendTypes: [...new Set(bindings.flatMap((binding) => binding.send))],
   };

@@ -40,6 +40,7 @@ async function run(): Promise<void> {
       const { autoloadedNames, loadBuiltins } = await import('./compose/builtins.ts');
       return autoloadedNames(await loadBuiltins());
     },
+    plugins: async () => (await import('./compose/plugin-reader.ts')).pluginReader(process.env, interruption.signal),
     runDaemon: async (options) => {
       // Before anything is loaded: a SIGHUP that comes early must not end the process.
       process.on('SIGHUP', () => void daemon?.reload());

@@ -1,6 +1,29 @@
 /** What a run of the command line has of the world. `engine/main.ts` hands in the process's own; tests hand in their own. */
 import type { Readable, Writable } from 'node:stream';
+import type { LoadOptions } from '../config/load.ts';
 import type { Environment } from '../core/control-socket.ts';
+
+/** The plugins of a configuration, asked without a daemon; `engine/compose/plugin-reader` fulfils it. */
+export interface PluginReader {
+  /** Names that `use` may give. */
+  readonly usable: readonly string[];
+  /** The options with what the text's plugins bring; programs are started only when the text holds names that nobody knows. */
+  prepare(text: string, options: LoadOptions): Promise<LoadOptions>;
+  /** One row a configured plugin, in their order. */
+  declarations(text: string, options: LoadOptions): Promise<readonly DeclarationLine[]>;
+}
+
+/** A row of `show plugin declarations`. */
+export interface DeclarationLine {
+  readonly plugin: string;
+  readonly outcome: string;
+  readonly families: readonly string[];
+  readonly commands: readonly string[];
+  readonly roots: readonly string[];
+  readonly schema: string;
+  readonly policy: string;
+  readonly reason: string;
+}
 
 export interface CliIo {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
@@ -15,6 +38,8 @@ export interface CliIo {
   readonly interrupted: AbortSignal;
   /** Built-in plugins that a configuration may name without a block of their own. */
   readonly autoloaded: () => Promise<readonly string[]>;
+  /** Reads configurations with what their plugins bring. */
+  readonly plugins: () => Promise<PluginReader>;
   /** Runs the daemon; resolves with its exit code. */
   readonly runDaemon: (options: DaemonStart) => Promise<number>;
 }

@@ -27,6 +27,7 @@ export async function loadBuiltins(): Promise<readonly BuiltinPlugin[]> {
         moduleUrl,
         roots: definition.autoload,
         dependencies: definition.dependencies,
+        schema: definition.declaration.schema,
         claims: definition.declaration.claims,
         families: (definition.declaration.families ?? []).map((family) => family.name),
       };

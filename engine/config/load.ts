@@ -18,6 +18,7 @@ import {
 import { type Branch, branchOf, Reader, type Value } from './effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
+import { withJoinedDefaults } from './joined-defaults.ts';
 import { parseConfig } from './parser.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
 import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
@@ -48,6 +49,8 @@ export interface LoadOptions extends Registered {
 export interface PluginNote {
   readonly plugin: string;
   readonly message: string;
+  /** Of no interest when every name of the text is known. */
+  readonly idle: boolean;
 }
 
 export type LoadResult =
@@ -104,7 +107,7 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   }
   const config = new RunningConfig({
     syntax,
-    tree: effectiveTree(root, peers),
+    tree: withJoinedDefaults(effectiveTree(root, peers)),
     reactor,
     plugins,
     hub,

@@ -41,6 +41,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   row('bgp.openwait', 'number', '120', 'bgp/openwait', 'seconds to wait for OPEN after connect'),
   row('bgp.announce-delay', 'duration', '0s', 'bgp/announce-delay', 'pause before the first UPDATE'),
   row('plugin.stage.timeout', 'duration', '5s', '', 'limit of a plugin start-up stage'),
+  row('plugin.query.timeout', 'duration', '5s', '', 'limit of asking a plugin what it declares'),
   row('plugin.delivery.timeout', 'duration', '5s', '', 'limit of an event delivery'),
   row('cache.safety.valve', 'duration', '5m', '', 'longest time a consumer may hold a cached UPDATE'),
   row('fwd.dest.cap', 'number', '4096', '', 'destinations of one forward-cached call'),

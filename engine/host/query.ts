@@ -13,6 +13,7 @@ import { isModulePath, loadPlugin, moduleUrlOf } from './load-plugin.ts';
 import type { BuiltinPlugin } from './plan.ts';
 import { askChild, type ChildAnswer, queryEnvironment } from './query-child.ts';
 import { clamp, quote } from './quote.ts';
+import { policyOf } from './registration.ts';
 import { checkDeclaration } from './registration-checks.ts';
 
 /**
@@ -41,6 +42,34 @@ export interface QueryOptions {
   /** Of each plugin (`ze.plugin.query.timeout`). */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A row of `show plugin declarations`, under the names it is shown by. */
+export interface DeclarationRow {
+  readonly plugin: string;
+  readonly outcome: DeclarationOutcome;
+  readonly families: readonly string[];
+  readonly commands: readonly string[];
+  /** Config roots it wants. */
+  readonly roots: readonly string[];
+  /** The YANG module it brings; '' = none. */
+  readonly schema: string;
+  /** '' = no declaration. */
+  readonly policy: string;
+  readonly reason: string;
+}
+
+export function declarationRow({ plugin, outcome, declaration, reason }: DeclarationAnswer): DeclarationRow {
+  return {
+    plugin,
+    outcome,
+    families: (declaration?.families ?? []).map((family) => family.name),
+    commands: (declaration?.commands ?? []).map((command) => command.name),
+    roots: declaration?.['wants-config'] ?? [],
+    schema: declaration?.schema?.module ?? '',
+    policy: declaration === undefined ? '' : policyOf(declaration),
+    reason,
+  };
 }
 
 /** Programs that run at the same time. */

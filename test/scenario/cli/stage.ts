@@ -90,6 +90,12 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     self: ['node', 'zest'],
     interrupted: options.signal ?? new AbortController().signal,
     autoloaded: () => Promise.resolve(['bgp-rib']),
+    plugins: () =>
+      Promise.resolve({
+        usable: ['bgp-rib'],
+        prepare: (_text, options) => Promise.resolve(options),
+        declarations: () => Promise.resolve([]),
+      }),
     runDaemon: (start) => {
       daemons.push(start);
       return Promise.resolve(3);

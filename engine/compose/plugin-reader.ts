@@ -1,0 +1,26 @@
+// What the command line needs of plugins when there is no daemon: their part of a configuration, and what they declare.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { PluginReader } from '../cli/io.ts';
+import { systemClock } from '../core/clock.ts';
+import type { Environment } from '../core/control-socket.ts';
+import { declarationRow } from '../host/query.ts';
+import { loadBuiltins } from './builtins.ts';
+import { type Asking, declarationsOf, loadWithPlugins } from './declarations.ts';
+
+export async function pluginReader(environment: Environment, signal: AbortSignal): Promise<PluginReader> {
+  const builtins = await loadBuiltins();
+  const asking = (path: string): Asking => ({
+    builtins,
+    folder: path === '-' ? process.cwd() : dirname(path),
+    binFolder: dirname(dirname(fileURLToPath(import.meta.url))),
+    environment,
+    clock: systemClock,
+    signal,
+  });
+  return {
+    usable: builtins.map((builtin) => builtin.name),
+    prepare: async (text, options) => (await loadWithPlugins(text, options, asking(options.path))).options,
+    declarations: async (text, options) => (await declarationsOf(text, options, asking(options.path))).map(declarationRow),
+  };
+}
