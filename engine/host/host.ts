@@ -321,13 +321,6 @@ export class PluginHost implements NlriCaller {
     return same ? this.#registry.of(name) : undefined;
   }
 
-  /** Stage 1 of the plugin, when it runs as these settings say: the same program, the same module. */
-  declared({ name, run, use }: Pick<PluginSettings, 'name' | 'run' | 'use'>): ReturnType<Registry['of']> {
-    const life = this.#lives.get(name);
-    const same = life?.link !== undefined && life.spec.settings.run === run && life.spec.settings.use === use;
-    return same ? this.#registry.of(name) : undefined;
-  }
-
   /** Capabilities of all running plugins, for the reactor's settings. */
   capabilities(): readonly PluginCapability[] {
     return this.#registry.capabilities();

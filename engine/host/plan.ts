@@ -4,7 +4,6 @@
  * Pure: names in, names out.
  */
 import type { SchemaDecl } from '../../yang/generated/methods.ts';
-import type { SchemaDecl } from '../../yang/generated/methods.ts';
 import type { PluginSettings } from '../config/plugin-settings.ts';
 
 /** A plugin that ships with the daemon. */
@@ -16,8 +15,6 @@ export interface BuiltinPlugin {
   /** Started when one of these config roots is present. */
   readonly roots?: readonly string[] | undefined;
   readonly dependencies?: readonly string[] | undefined;
-  /** What it adds to the configuration's schema. */
-  readonly schema?: SchemaDecl | undefined;
   /** What it adds to the configuration's schema. */
   readonly schema?: SchemaDecl | undefined;
   /** Families it decodes. */
