@@ -1,12 +1,12 @@
 /** `zest help [WORDS]`, `zest … --help`, and `zest help --ai`: the whole command line as one JSON document. */
 import { nearest } from '../core/nearest.ts';
 import { ask } from './client.ts';
-import { visible } from './escape.ts';
+import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { commandsBelow, nodeAt, usageOf } from './local-tree.ts';
 import { UsageError, type GlobalOptions } from './options.ts';
 import { targetOf } from './run-command.ts';
-import { renderTable } from './table.ts';
+import { isMap, renderTable, textOf } from './table.ts';
 
 const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest FILE | -', 'run the daemon with this configuration'],
@@ -102,9 +102,7 @@ async function commandHelp(words: readonly string[], io: CliIo, options: GlobalO
   try {
     const plain = words.filter((_, i) => !(i === 1 && words[0] === 'peer' && node !== undefined));
     const data = await ask(target.path, io.uid, 'command help', plain, AbortSignal.timeout(5000));
-    io.stdout.write(
-      options.json ? `${JSON.stringify(data, null, 2)}\n` : renderTable(data, { box: false, width: 0, colour: false }),
-    );
+    io.stdout.write(options.json ? `${visibleJson(JSON.stringify(data, null, 2))}\n` : helpText(data));
     return EXIT.done;
   } catch (error) {
     if (node !== undefined) {
@@ -125,6 +123,43 @@ async function commandHelp(words: readonly string[], io: CliIo, options: GlobalO
       near === undefined ? visible(message) : `no command is called "${visible(words.join(' '))}" (did you mean "${near}"?)`,
     );
   }
+}
+
+/** `command help` of the daemon, for people: texts of plugins keep their lines and steer nothing. */
+function helpText(data: unknown): string {
+  if (!isMap(data) || typeof data['usage'] !== 'string') return renderTable(data, { box: false, width: 0, colour: false });
+  const text = (key: string): string => textOf(data[key]);
+  const list = (key: string): readonly Readonly<Record<string, unknown>>[] =>
+    Array.isArray(data[key]) ? (data[key] as readonly unknown[]).filter(isMap) : [];
+  const words = (key: string): string =>
+    Array.isArray(data[key]) ? (data[key] as readonly unknown[]).map(textOf).join(', ') : '';
+  const rows = (title: string, of: readonly (readonly [string, string])[]): string =>
+    of.length === 0 ? '' : `\n${title}\n${of.map(([name, help]) => `  ${name.padEnd(14)} ${help}`.trimEnd()).join('\n')}\n`;
+  const description = typeof data['description'] === 'string' ? data['description'] : '';
+  const args = list('arguments')
+    .filter((arg) => textOf(arg['help']) !== '')
+    .map((arg) => [textOf(arg['name']), textOf(arg['help'])] as const);
+  const facts = [
+    ['Old names', words('deprecated-names')],
+    ['Columns', words('columns')],
+    ['Pipes', words('pipes')],
+    ['From', text('owner') === 'engine' ? '' : `plugin ${text('owner')}`],
+  ] as const;
+  return [
+    `${text('usage')}\n`,
+    text('help') === '' ? '' : `\n${text('help')}\n`,
+    description === '' || description === data['help'] ? '' : `\n${visibleLines(description).trimEnd()}\n`,
+    text('note') === '' ? '' : `\n${text('note')}\n`,
+    rows('Arguments', args),
+    rows(
+      'Pipes of its own',
+      list('aliases').map((alias) => [textOf(alias['name']), textOf(alias['help'])] as const),
+    ),
+    rows(
+      '',
+      facts.filter(([, value]) => value !== ''),
+    ),
+  ].join('');
 }
 
 function machineHelp(io: CliIo): unknown {

@@ -69,6 +69,17 @@ function one(target: Target, text: string, run: Parameters<typeof runCommand>[2]
   return runCommand(target, text, run);
 }
 
+interface Word {
+  readonly word: string;
+  readonly help: string;
+}
+
+/** Tab inserts candidates alone; `?` shows what is expected as well. */
+interface Offer {
+  readonly candidates: readonly Word[];
+  readonly expects: readonly Word[];
+}
+
 class Shell {
   readonly #target: Target;
   readonly #io: CliIo;
@@ -181,10 +192,14 @@ class Shell {
     }
   }
 
-  async #ask(line: string): Promise<readonly { readonly word: string; readonly help: string }[]> {
+  async #ask(line: string): Promise<Offer> {
     const data = await ask(this.#target.path, this.#io.uid, 'command complete', [line], AbortSignal.timeout(COMPLETE_MS));
-    const list = isMap(data) && Array.isArray(data['candidates']) ? (data['candidates'] as readonly unknown[]) : [];
-    return list.filter(isMap).map((one) => ({ word: textOf(one['word']), help: textOf(one['help']) }));
+    const list = (key: string): readonly Readonly<Record<string, unknown>>[] =>
+      isMap(data) && Array.isArray(data[key]) ? (data[key] as readonly unknown[]).filter(isMap) : [];
+    return {
+      candidates: list('candidates').map((one) => ({ word: textOf(one['word']), help: textOf(one['help']) })),
+      expects: list('expects').map((one) => ({ word: `<${textOf(one['name'])}>`, help: textOf(one['help']) })),
+    };
   }
 
   /** A second Tab while the first is being answered changes nothing: both would complete the same word. */
@@ -193,7 +208,7 @@ class Shell {
     this.#completing = true;
     try {
       const partial = /\S*$/.exec(line)?.[0] ?? '';
-      const words = (await this.#ask(line)).map((candidate) => candidate.word);
+      const words = (await this.#ask(line)).candidates.map((candidate) => candidate.word);
       return [words.length === 1 ? [`${words[0] ?? ''} `] : words, partial];
     } finally {
       this.#completing = false;
@@ -202,7 +217,8 @@ class Shell {
 
   async #candidates(line: string): Promise<void> {
     try {
-      const candidates = await this.#ask(line);
+      const { candidates: words, expects } = await this.#ask(line);
+      const candidates = [...expects, ...words];
       const width = Math.max(0, ...candidates.map((candidate) => candidate.word.length));
       this.#io.stdout.write(
         candidates.map((one) => `  ${one.word.padEnd(width)}  ${one.help}\n`).join('') || '  (nothing follows)\n',

@@ -1,12 +1,13 @@
 /**
  * What may stand next in a line: words of the tree, peer selectors, values of arguments, pipe operators. Works on the same tree
- * and the same words as the parser, so that what is offered is what is understood.
+ * and the same words as the parser, so that what is offered is what is understood. What is no word to insert (a number, a
+ * prefix, an argument of a plugin) is named beside the candidates, as what is expected.
  */
 import { isPipe, type Word } from '../core/words.ts';
 import { NAMED_FAMILIES, familyName } from '../../sdk/wire/family.ts';
 import type { Candidate, CommandContext } from './context.ts';
 import { looksLikeSelector, type PeerNames } from './parse.ts';
-import type { PipeAliases } from './pipe-aliases.ts';
+import { aliasHelp, type PipeAliases } from './pipe-aliases.ts';
 import { PIPE_OPERATORS } from './pipe-syntax.ts';
 import { isBuiltIn, type CommandArgument, type CommandSpec } from './spec.ts';
 import type { CommandTree } from './tree.ts';
@@ -14,6 +15,7 @@ import type { CommandTree } from './tree.ts';
 /** A plugin asked for candidates answers within this time or is left out (plugin-wire §8). */
 const PLUGIN_DEADLINE_MS = 500;
 const MAXIMUM_CANDIDATES = 512;
+const MAXIMUM_WORD = 128;
 
 const PIPE_HELP: Readonly<Record<(typeof PIPE_OPERATORS)[number], string>> = {
   match: 'Keep what contains a text',
@@ -34,21 +36,35 @@ export interface Scene {
   readonly signal: AbortSignal;
 }
 
-/** Candidates for the word that `words` leaves open: the last one, or a new one when `fresh`. */
-export async function complete(words: readonly Word[], fresh: boolean, scene: Scene): Promise<readonly Candidate[]> {
+/** An argument that may stand next and has no list of values. */
+export interface Expected {
+  readonly name: string;
+  readonly help: string;
+}
+
+export interface Completion {
+  /** Words to insert. */
+  readonly candidates: readonly Candidate[];
+  readonly expects: readonly Expected[];
+}
+
+/** For the word that `words` leaves open: the last one, or a new one when `fresh`. */
+export async function complete(words: readonly Word[], fresh: boolean, scene: Scene): Promise<Completion> {
   const done = fresh ? words : words.slice(0, -1);
   const partial = fresh ? '' : (words.at(-1)?.text ?? '');
-  const candidates = await after(done, scene);
-  return candidates
+  const expects: Expected[] = [];
+  const found = await after(done, partial, expects, scene);
+  const candidates = found
     .filter((candidate) => candidate.word.toLowerCase().startsWith(partial.toLowerCase()))
     .sort((a, b) => (a.word < b.word ? -1 : a.word > b.word ? 1 : 0))
     .slice(0, MAXIMUM_CANDIDATES);
+  return { candidates, expects };
 }
 
-async function after(done: readonly Word[], scene: Scene): Promise<readonly Candidate[]> {
+async function after(done: readonly Word[], partial: string, expects: Expected[], scene: Scene): Promise<readonly Candidate[]> {
   const { tree, peers, context } = scene;
   const bar = done.findLastIndex(isPipe);
-  if (bar >= 0) return afterPipe(done.slice(bar + 1), done.slice(0, done.findIndex(isPipe)), scene);
+  if (bar >= 0) return afterPipe(done.slice(bar + 1), done.slice(0, done.findIndex(isPipe)), expects, scene);
   const at = done.findIndex(
     (word, i) => !word.quoted && word.text.toLowerCase() === 'peer' && looksLikeSelector(done[i + 1], peers),
   );
@@ -63,10 +79,12 @@ async function after(done: readonly Word[], scene: Scene): Promise<readonly Cand
   else if (withoutPeer !== undefined) found.push(...wordsAfter(withoutPeer, tree));
   const matched = tree.match(lower) ?? (withoutPeer === undefined ? undefined : tree.match(withoutPeer));
   if (matched === undefined) return found;
-  const given = kept.slice(kept.length - lower.length + matched.used).map((word) => word.text);
-  found.push(...(await argumentCandidates(matched.spec, given, scene)));
-  if (given.length > 0 || found.length === 0 || matched.used === lower.length)
-    found.push({ word: '|', help: 'Filter or format the answer' });
+  const words = tree.match(lower) === undefined ? kept.slice(1) : kept;
+  const given = words.slice(matched.used).map((word) => word.text);
+  found.push(...(await argumentCandidates(matched.spec, given, partial, expects, scene)));
+  // A line that still lacks something has no answer to filter.
+  const lacks = isBuiltIn(matched.spec) && matched.spec.args.filter((arg) => !arg.keyword && !arg.optional).length > given.length;
+  if (!lacks) found.push({ word: '|', help: 'Filter or format the answer' });
   return found;
 }
 
@@ -74,21 +92,41 @@ function wordsAfter(words: readonly string[], tree: CommandTree): Candidate[] {
   return tree.next(words).map((next) => ({ word: next.word, help: next.spec?.summary ?? tree.helpOf([...words, next.word]) }));
 }
 
-function afterPipe(words: readonly Word[], command: readonly Word[], scene: Scene): readonly Candidate[] {
+function afterPipe(words: readonly Word[], command: readonly Word[], expects: Expected[], scene: Scene): readonly Candidate[] {
   if (command.length === 0) return [];
   const operator = words[0]?.text.toLowerCase();
   if (operator === undefined) {
-    const spec = scene.tree.match(command.map((word) => word.text.toLowerCase()))?.spec;
+    const spec = commandOf(command, scene);
     const own =
-      spec === undefined ? [] : [...scene.aliases.of(spec).values()].map((alias) => ({ word: alias.name, help: alias.help }));
+      spec === undefined
+        ? []
+        : [...scene.aliases.of(spec).values()].map((alias) => ({ word: alias.name, help: aliasHelp(alias) }));
     return [...PIPE_OPERATORS.map((word) => ({ word, help: PIPE_HELP[word] })), ...own];
   }
   const pipe = { word: '|', help: 'Filter or format the answer' };
   if (operator === 'json' && words.length === 1) {
     return [{ word: 'compact', help: 'On one line' }, { word: 'pretty', help: 'Indented' }, pipe];
   }
-  return operator === 'match' && words.length === 1 ? [] : [pipe];
+  const open = OPERAND[operator];
+  if (open === undefined || words.length > 1) return [pipe];
+  expects.push(open);
+  return [];
 }
+
+/** The command of a line, with a peer selector or without. */
+function commandOf(command: readonly Word[], { tree, peers }: Scene): CommandSpec | undefined {
+  const at = command.findIndex(
+    (word, i) => !word.quoted && word.text.toLowerCase() === 'peer' && looksLikeSelector(command[i + 1], peers),
+  );
+  const words = command.map((word) => word.text.toLowerCase());
+  const tries = at < 0 ? [words] : [words.filter((_, i) => i !== at + 1), words.filter((_, i) => i !== at && i !== at + 1)];
+  return tries.map((one) => tree.match(one)?.spec).find((spec) => spec !== undefined);
+}
+
+/** What an operator takes that no list can hold. */
+const OPERAND: Readonly<Record<string, Expected | undefined>> = {
+  match: { name: 'text', help: 'A text; quote it when it holds blanks' },
+};
 
 function selectorCommands(tree: CommandTree): readonly Candidate[] {
   const firsts = new Map<string, string>();
@@ -113,23 +151,36 @@ function peerCandidates(context: CommandContext): readonly Candidate[] {
   ];
 }
 
-async function argumentCandidates(spec: CommandSpec, given: readonly string[], scene: Scene): Promise<readonly Candidate[]> {
-  const { context } = scene;
+async function argumentCandidates(
+  spec: CommandSpec,
+  given: readonly string[],
+  partial: string,
+  expects: Expected[],
+  scene: Scene,
+): Promise<readonly Candidate[]> {
   if (!isBuiltIn(spec)) {
-    if (!spec.completable || context.plugins.complete === undefined)
-      return spec.args.map((arg) => ({ word: arg.name, help: '' }));
-    return pluginCandidates(spec, given, scene);
+    expects.push(...spec.args.slice(given.length, given.length + 1).map((arg) => ({ name: arg.name, help: arg.description })));
+    return spec.completable ? pluginCandidates(spec, given, partial, scene) : [];
   }
   const positional = spec.args.filter((arg) => !arg.keyword);
   const keywords = spec.args.filter((arg) => arg.keyword);
   const before = keywords.find((arg) => arg.name === given.at(-1)?.toLowerCase());
-  if (before !== undefined) return values(before, given, scene);
+  if (before !== undefined) {
+    if (isOpen(before)) expects.push({ name: before.name, help: before.description });
+    return values(before, given, scene);
+  }
   const last = positional.at(-1);
   const next = positional[given.length] ?? (last?.repeated === true ? last : undefined);
   const own = next === undefined ? [] : values(next, given, scene);
+  if (next !== undefined && isOpen(next)) expects.push({ name: next.name, help: next.description });
   if (next !== undefined && !next.optional) return own;
   const unused = keywords.filter((arg) => !given.includes(arg.name));
   return [...own, ...unused.map((arg) => ({ word: arg.name, help: arg.description }))];
+}
+
+/** Its values are no list. */
+function isOpen({ kind }: CommandArgument): boolean {
+  return kind === 'string' || kind === 'integer' || kind === 'text';
 }
 
 function values(arg: CommandArgument, given: readonly string[], { tree, context }: Scene): readonly Candidate[] {
@@ -162,16 +213,18 @@ function values(arg: CommandArgument, given: readonly string[], { tree, context 
 async function pluginCandidates(
   spec: CommandSpec,
   given: readonly string[],
+  partial: string,
   { context, signal }: Scene,
 ): Promise<readonly Candidate[]> {
   const stop = new AbortController();
   const timer = context.clock.after(PLUGIN_DEADLINE_MS, () => stop.abort());
   try {
-    const asked = context.plugins.complete?.(spec.owner, spec.handler, given, AbortSignal.any([signal, stop.signal]));
+    const asked = context.plugins.complete(spec.owner, spec.handler, [...given, partial], AbortSignal.any([signal, stop.signal]));
     const late = new Promise<readonly Candidate[]>((resolve) => {
       stop.signal.addEventListener('abort', () => resolve([]), { once: true });
     });
-    return (await Promise.race([asked ?? [], late])).filter((candidate) => !/[\s\p{Cc}]/u.test(candidate.word));
+    const found = await Promise.race([asked, late]);
+    return found.filter(({ word }) => word !== '' && word.length <= MAXIMUM_WORD && !/[\s\p{Cc}|"\\]/u.test(word));
   } catch {
     return [];
   } finally {

@@ -13,7 +13,7 @@ import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<
   ReactorPort,
-  'snapshot' | 'teardown' | 'setPaused' | 'refresh' | 'flush' | 'raw' | 'statistics'
+  'snapshot' | 'teardown' | 'setPaused' | 'refresh' | 'flush' | 'raw' | 'statistics' | 'cached' | 'manageCached'
 >;
 
 export interface CommandContext {
@@ -95,8 +95,11 @@ export interface PluginCommands {
   list(): readonly PluginEntry[];
   /** Runs a declared command of a running plugin; the reader rejects when it is not running. */
   execute(plugin: string, input: ExecuteCommandInput, signal: AbortSignal): AnswerReader;
-  /** Candidates for the word after `words`, from a plugin that declares its command completable; [] when it says nothing in time. */
-  complete?(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
+  /**
+   * Candidates for the last of `words` ('' for a new one), from a plugin that declares its command completable. Rejects when it
+   * fails or the signal aborts.
+   */
+  complete(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
   /** May the plugin send this to the peer? Built-in plugins may; an external one what `process … { send [ ] }` grants. */
   granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
   /** Text form of subscribe-events for a running plugin: the words after `subscribe`. Returns why not. */

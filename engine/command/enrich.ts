@@ -158,7 +158,7 @@ class EnrichedSource implements AnswerSource {
       while (at < places.length && failed === undefined && !signal.aborted) {
         const index = at++;
         const { base, mode } = places[index]!;
-        const input: EnrichShowInput = { command: this.#path, key: enricher.key, mode, base };
+        const input: EnrichShowInput = { command: enricher.command, key: enricher.key, mode, base };
         const asked = plugins.enrich(enricher.plugin, input, AbortSignal.any([signal, stop.signal]));
         asked.catch(() => undefined);
         const answer = await Promise.race([asked, late]);

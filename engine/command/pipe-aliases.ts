@@ -10,7 +10,10 @@ import { words, type CommandSpec } from './spec.ts';
 
 export interface PipeAlias {
   readonly name: string;
+  /** As the plugin describes it; '' = not at all. */
   readonly help: string;
+  /** As declared. */
+  readonly expansion: string;
   readonly operators: readonly (readonly Word[])[];
 }
 
@@ -37,7 +40,10 @@ export class PipeAliases {
       if (typeof operators === 'string') continue;
       const path = words(pipe.command);
       const names = commands.get(path) ?? new Map<string, PipeAlias>();
-      commands.set(path, names.set(pipe.name, { name: pipe.name, help: pipe.description ?? '', operators }));
+      commands.set(
+        path,
+        names.set(pipe.name, { name: pipe.name, help: pipe.description ?? '', expansion: pipe.expansion, operators }),
+      );
     }
   }
 
@@ -48,6 +54,11 @@ export class PipeAliases {
   of(spec: CommandSpec): Aliases {
     return this.#plugins.get(spec.owner)?.get(spec.path) ?? NONE;
   }
+}
+
+/** One line about an alias: its description, else what it stands for. */
+export function aliasHelp(alias: PipeAlias): string {
+  return alias.help === '' ? `Short for | ${alias.expansion}` : alias.help;
 }
 
 function expand(pipe: PipeDecl): readonly (readonly Word[])[] | string {

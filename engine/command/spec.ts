@@ -23,6 +23,8 @@ export interface CommandSpec extends BuiltInSpec {
   readonly shape: 'doc' | 'map' | 'tab' | undefined;
   /** Keys of the answer in reading order. */
   readonly columns: readonly string[];
+  /** Keys whose value holds an IP address or a prefix. */
+  readonly addressFields: readonly string[];
 }
 
 /** The owner of every built-in command. */
@@ -37,7 +39,7 @@ export function builtInCommands(root: CommandNode = COMMANDS): readonly CommandS
   const own =
     root.command === undefined
       ? []
-      : [{ ...root.command, owner: ENGINE, free: false, completable: false, shape: undefined, columns: [] }];
+      : [{ ...root.command, owner: ENGINE, free: false, completable: false, shape: undefined, columns: [], addressFields: [] }];
   return [...own, ...root.children.flatMap((child) => builtInCommands(child))];
 }
 
@@ -69,6 +71,7 @@ export function pluginCommand(owner: string, declared: CommandDecl): CommandSpec
     completable: declared.completable === true,
     shape: declared.shape,
     columns: declared.columns ?? [],
+    addressFields: declared['address-fields'] ?? [],
   };
 }
 

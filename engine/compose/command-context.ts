@@ -9,6 +9,7 @@ import { LOG_LEVELS, type LogLevel, type RootLog } from '../core/root-log.ts';
 import type { PluginHost, PluginRow } from '../host/host.ts';
 import { doctor, type DoctorParts } from './doctor.ts';
 import { enrich, enrichers } from './enrich.ts';
+import { pluginCandidates } from './plugin-completion.ts';
 
 /** The daemon, as far as commands steer it. */
 export interface DaemonSteering {
@@ -100,6 +101,7 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     granted: (plugin, send, peer) => granted(daemon, plugin, send, bus.directory.at(peer).name),
     subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
     unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
+    complete: async (plugin, command, words, signal) => pluginCandidates(running(plugin), plugin, command, words, signal),
     enrichers: () => enrichers(daemon.host()),
     enrich: async (plugin, input, signal) => enrich(running(plugin), plugin, input, signal),
     sessionReady: () => undefined,

@@ -36,6 +36,7 @@ import { ObservedPeers } from './observed.ts';
 import type { Plugin } from './plugin.ts';
 import {
   type CommandHandler,
+  type CompletionHandler,
   type DoctorHandler,
   type EnricherHandler,
   type FilterHandler,
@@ -128,6 +129,11 @@ export class Engine {
     const handler = typeof second === 'function' ? second : third;
     if (handler === undefined) throw new TypeError(`command "${name}" needs a handler`);
     this.#registrations.command(typeof second === 'function' ? { name } : { ...second, name }, handler);
+  }
+
+  /** What Tab offers after the words of a command of this plugin's. The engine asks as the command `complete NAME`, and waits 500 ms. */
+  completion(command: string, handler: CompletionHandler): void {
+    this.#registrations.completion(command, handler);
   }
 
   /** A pipe alias on a command of this plugin's: `show | NAME` stands for the operators of `expansion`. */

@@ -32,7 +32,7 @@ export { type Journal, journal } from './journal.ts';
 export { type PluginLog, stderrLog } from './log.ts';
 export { Plugin, type PluginOptions, type Registration, StageError } from './plugin.ts';
 export { queryModeRequested, runOrDeclare } from './query.ts';
-export type { CommandHandler, DoctorHandler, EnricherHandler, FilterHandler } from './registrations.ts';
+export type { CommandHandler, CompletionHandler, DoctorHandler, EnricherHandler, FilterHandler } from './registrations.ts';
 export type * from './route-path.ts';
 export { attributeText, type RouteAttributes, RouteSender, type RouteSenderOptions, type SentRoutes } from './routes.ts';
 export { StateStore } from './state-store.ts';

@@ -23,6 +23,11 @@ type Awaitable<T> = T | Promise<T>;
 
 /** Answers a command: a generator row by row, `records(…)` as told, any other value as one document. A throw answers `error`. */
 export type CommandHandler = (input: ExecuteCommandInput, signal: AbortSignal) => unknown;
+/** Words that may stand next, for the last of `words` ('' for a new one): texts, or texts with a line of help. */
+export type CompletionHandler = (
+  words: readonly string[],
+  signal: AbortSignal,
+) => Awaitable<readonly (string | { readonly word: string; readonly help?: string | undefined })[]>;
 /** Judges an update: `accept`, `reject`, or the whole answer of `filter-update`. A throw is what `on-error` of the filter says. */
 export type FilterHandler = (
   input: FilterUpdateInput,
@@ -47,9 +52,14 @@ export class Registrations {
   readonly #checks = new Map<string, Registered<DoctorCheckDecl, DoctorHandler>>();
   readonly #enrichers = new Map<string, Registered<EnricherDecl, EnricherHandler>>();
   readonly #pipes: PipeDecl[] = [];
+  readonly #completions = new Map<string, CompletionHandler>();
 
   command(declaration: CommandDecl, handler: CommandHandler): void {
     add(this.#commands, keyOf(declaration.name), `command "${declaration.name}"`, { declaration, handler });
+  }
+
+  completion(command: string, handler: CompletionHandler): void {
+    this.#completions.set(keyOf(command), handler);
   }
 
   filter(declaration: FilterDecl, handler: FilterHandler): void {
@@ -83,7 +93,7 @@ export class Registrations {
     };
     return {
       ...declaration,
-      ...list('commands', declaration.commands, declarations(this.#commands), (one) => keyOf(one.name)),
+      ...list('commands', declaration.commands, this.#completable(), (one) => keyOf(one.name)),
       ...list('filters', declaration.filters, declarations(this.#filters), (one) => one.name),
       ...list('doctor-checks', declaration['doctor-checks'], declarations(this.#checks), (one) => one.name),
       ...list('enrichers', declaration.enrichers, declarations(this.#enrichers), (one) => `${keyOf(one.command)}/${one.key}`),
@@ -113,8 +123,16 @@ export class Registrations {
     }
   }
 
+  #completable(): readonly CommandDecl[] {
+    return declarations(this.#commands).map((one) =>
+      this.#completions.has(keyOf(one.name)) ? { ...one, completable: true } : one,
+    );
+  }
+
   #execute(input: ExecuteCommandInput, signal: AbortSignal, shapes: ReadonlyMap<string, CommandDecl>): unknown {
     const key = keyOf(input.command);
+    const completion = this.#commands.has(key) ? undefined : this.#completions.get(key.replace(/^complete /, ''));
+    if (completion !== undefined && key.startsWith('complete ')) return completion(input.args ?? [], signal);
     const result = found(this.#commands, key, 'command', input.command)(input, signal);
     const { shape, columns } = shapes.get(key) ?? {};
     if (shape !== 'tab' || columns === undefined) return result;

@@ -5,6 +5,7 @@ import { nearest } from '../../core/nearest.ts';
 import { complete } from '../completion.ts';
 import type { Call, Handler } from '../dispatch.ts';
 import { CommandError, didYouMean } from '../fault.ts';
+import { aliasHelp } from '../pipe-aliases.ts';
 import { PIPE_OPERATORS } from '../pipe-syntax.ts';
 import { usage, type CommandSpec } from '../spec.ts';
 
@@ -34,9 +35,13 @@ function help(call: Call): unknown {
   if (words.length === 0) return list(call);
   const spec = tree.exact(words.join(' '));
   if (spec !== undefined) {
+    const older = words.join(' ') === spec.path ? {} : { note: `"${words.join(' ')}" is an old name of "${spec.path}"` };
+    const aliases = [...call.aliases.of(spec).values()];
     return {
       ...line(spec),
-      description: spec.description === '' ? spec.summary : spec.description,
+      ...older,
+      // Two texts, neither derived from the other (plugin-rpc-types §2.2).
+      description: spec.description,
       selector: spec.selector,
       arguments: spec.args.map((arg) => ({
         name: arg.name,
@@ -47,7 +52,13 @@ function help(call: Call): unknown {
       })),
       streams: spec.streams,
       'deprecated-names': [...spec.deprecatedNames],
-      pipes: [...PIPE_OPERATORS, ...call.aliases.of(spec).keys()],
+      ...(spec.shape === undefined ? {} : { shape: spec.shape }),
+      ...(spec.columns.length === 0 ? {} : { columns: [...spec.columns] }),
+      ...(spec.addressFields.length === 0 ? {} : { 'address-fields': [...spec.addressFields] }),
+      pipes: [...PIPE_OPERATORS, ...aliases.map((alias) => alias.name)],
+      ...(aliases.length === 0
+        ? {}
+        : { aliases: aliases.map((alias) => ({ name: alias.name, help: aliasHelp(alias), expansion: alias.expansion })) }),
     };
   }
   const below = tree.all().filter((one) => !one.hidden && one.path.startsWith(`${words.join(' ')} `));
@@ -68,10 +79,10 @@ async function candidates(call: Call): Promise<unknown> {
   // The shell puts the line in quotes, so that blanks at its end are seen; typed by hand it ends with its last word.
   const text = call.words.length === 1 ? (call.words[0] ?? '') : tail;
   const split = splitWords(text);
-  if (!split.ok) return { candidates: [] };
+  if (!split.ok) return { candidates: [], expects: [] };
   const { words } = split;
   const fresh = words.length === 0 || /[\s]$/.test(text) || words.at(-1)?.text === '|';
   const names = context.peers.list().map((peer) => peer.name);
   const peers = { isPeer: (name: string) => names.includes(name), names: () => names };
-  return { candidates: await complete(words, fresh, { tree, peers, aliases: call.aliases, context, signal }) };
+  return complete(words, fresh, { tree, peers, aliases: call.aliases, context, signal });
 }
