@@ -208,7 +208,7 @@ class Daemon {
       encodeNlri: (plugin, input) => this.#nlri().encodeNlri(plugin, input),
     };
     const originations = new Originations(reactor);
-    const routes = new RouteUpdates(parser, codecs, originations);
+    const routes = new RouteUpdates(parser, codecs, originations, (peer) => bus.directory.at(peer).remoteAddress);
     const steering: DaemonSteering = {
       version: this.#options.version,
       startedAt: this.#startedAt,

@@ -38,6 +38,8 @@ export interface OriginateHost {
     pathId: number,
     attributes: Uint8Array,
     nextHop: Uint8Array,
+    /** JSON text, '' = none. */
+    meta: string,
   ): void;
 }
 
@@ -95,6 +97,7 @@ export class Originator {
   readonly #scratchView = viewOf(this.#scratch);
   #hasPath = false;
   #nextHop: Uint8Array = NONE;
+  #meta = '';
   #version = 1;
   #built: Built[] = [];
 
@@ -136,6 +139,7 @@ export class Originator {
     const result = { announced: 0, withdrawn: 0, peersAffected: 0, routesSent: 0, warnings: [] as string[] };
     const affected = one.sections.length > 1 ? new Set<number>() : undefined;
     this.#take(one.attributes, one.nextHop);
+    this.#meta = one.meta ?? '';
     for (const section of one.sections) {
       const { family } = section;
       const audience = this.#reach(one.peers, family);
@@ -329,7 +333,19 @@ export class Originator {
     for (let at = 0; at < nlri.length; count++) {
       const size = entrySize(nlri, at, nlri.length, family, !announce);
       for (const peer of peers) {
-        this.#host.originated(owner, peer.index, family, announce, nlri, at, size, pathId, this.#block, this.#nextHop);
+        this.#host.originated(
+          owner,
+          peer.index,
+          family,
+          announce,
+          nlri,
+          at,
+          size,
+          pathId,
+          this.#block,
+          this.#nextHop,
+          this.#meta,
+        );
       }
       at += size;
     }

@@ -331,6 +331,8 @@ export interface Origination {
   readonly attributes: Uint8Array;
   /** Next hop bytes (4 or 16 or 32), or empty for `self`. */
   readonly nextHop: Uint8Array;
+  /** JSON of what the owner says about these routes; kept with them, never on the wire. Absent = nothing. */
+  readonly meta?: string | undefined;
   readonly sections: readonly {
     readonly family: number;
     /** NLRI bytes, without path ids unless `pathId` is set. */

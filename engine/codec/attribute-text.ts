@@ -121,6 +121,7 @@ export function parseAttributes(scan: CommandScan): Parsed<CommandAttributes> {
     if (name === 'next-hop') {
       const address = items.length === 1 ? nextHopBytes(items[0]!) : undefined;
       if (address === undefined) return refuse(`invalid next-hop: ${all(items)} (expected an address or self)`, at);
+      if (isNoHost(address)) return refuse(`unusable next-hop: ${all(items)} is no host's address (RFC 4271 §6.3)`, at);
       nextHop = address;
     } else if (name === 'rd') {
       if (items.length !== 1) return refuse(`invalid rd: ${all(items)}`, at);
@@ -205,6 +206,17 @@ function nextHopBytes(text: string): Uint8Array | undefined {
   if (text === 'self') return NONE;
   const length = parseAddress(text, addressRoom, 0);
   return length === 0 ? undefined : addressRoom.slice(0, length);
+}
+
+/**
+ * An address no host has: this network, multicast, reserved, broadcast; unspecified or multicast of IPv6. Of 32 bytes the first address
+ * counts. Loopback is let through: whole labs live on it.
+ */
+export function isNoHost(address: Uint8Array): boolean {
+  const first = address[0];
+  if (first === undefined) return false;
+  if (address.length === 4) return first === 0 || first >= 0xe0;
+  return first === 0xff || address.subarray(0, 16).every((byte) => byte === 0);
 }
 
 export function labelFault(labels: readonly string[]): string | undefined {

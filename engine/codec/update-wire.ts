@@ -13,6 +13,7 @@ import { PrefixCursor, writePrefix } from '../../sdk/wire/nlri/prefix.ts';
 import { countNlri } from '../../sdk/wire/nlri/syntax.ts';
 import type { Origination } from '../bgp/port.ts';
 import { CommandScan, shown } from './command-scan.ts';
+import { isNoHost } from './attribute-text.ts';
 import type { Parsed } from './fault.ts';
 import { refuse } from './fault.ts';
 import type { CodecRegistry } from './registry.ts';
@@ -58,6 +59,7 @@ export function parseUpdateWire(command: string, registry: CodecRegistry): Parse
         if (nextHop === undefined || ![0, 4, 16, 32].includes(nextHop.length)) {
           return refuse('a next hop has 4, 16 or 32 bytes', scan.column);
         }
+        if (isNoHost(nextHop)) return refuse("the next hop is no host's address (RFC 4271 §6.3)", scan.column);
       }
     } else if (scan.is('nlri')) {
       const fault = readSection(scan, registry, encoding, block !== undefined, sections);
@@ -90,8 +92,10 @@ function readBlock(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly ne
     if (spec === undefined && (flags & code.OPTIONAL) === 0) return `${name}: unrecognized well-known attribute`;
     const reason = spec?.check(view, valueAt, valueLength, context) ?? 0;
     if (reason !== 0) return `${name}: ${reasonText(reason)}`;
-    if (attribute === code.NEXT_HOP) nextHop = bytes.slice(valueAt, valueAt + valueLength);
-    else for (let i = startAt; i < cursor.at; i++) kept.push(bytes[i]!);
+    if (attribute === code.NEXT_HOP) {
+      nextHop = bytes.slice(valueAt, valueAt + valueLength);
+      if (isNoHost(nextHop)) return `${name}: no host's address (RFC 4271 §6.3)`;
+    } else for (let i = startAt; i < cursor.at; i++) kept.push(bytes[i]!);
   }
   return cursor.at === bytes.length ? { bytes: Uint8Array.from(kept), nextHop } : `attribute list cut short at byte ${cursor.at}`;
 }

@@ -122,11 +122,11 @@ function liftSelector(words: readonly Word[], peers: PeerNames): Lifted {
   };
 }
 
-/** daemon-cli §4 rule 2; a leading `!` negates any of the forms. */
+/** daemon-cli §4 rule 2, and globs of names (`edge*`); a leading `!` negates any of the forms. */
 export function looksLikeSelector(word: Word | undefined, peers: PeerNames): boolean {
   if (word === undefined) return false;
   const text = word.text.startsWith('!') ? word.text.slice(1) : word.text;
-  return text === '*' || /[,.:]/.test(text) || /^as\d+$/i.test(text) || peers.isPeer(text);
+  return /[*,.:]/.test(text) || /^as\d+$/i.test(text) || peers.isPeer(text);
 }
 
 interface Matched {

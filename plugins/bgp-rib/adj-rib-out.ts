@@ -12,6 +12,8 @@ const HEAD = 7;
 const KEY_ROOM = HEAD + 0x10000;
 /** Bytes of NLRI sent in one call, when neighbouring rows share everything else. */
 const RUN = 2048;
+/** Characters of all texts about routes. */
+const META_CHARACTERS = 16 << 20;
 /** Rows per slice. */
 const SLICE = 4096;
 
@@ -21,6 +23,8 @@ export interface OriginatedRoute {
   pathId: number;
   handle: number;
   owner: string;
+  /** JSON of an object, '' = none. */
+  meta: string;
 }
 
 /** The routes of one peer: columns by row of the key's table. */
@@ -28,21 +32,65 @@ class PeerRoutes {
   readonly table: NlriTable;
   handles = new Uint32Array(64);
   owners = new Uint16Array(64);
+  /** Numbers of texts, made when the first route with one arrives. */
+  metas: Uint16Array | undefined;
 
   constructor(seed: number) {
     this.table = new NlriTable({ reserve: 64, seed });
   }
 
-  set(row: number, handle: number, owner: number): void {
+  set(row: number, handle: number, owner: number, meta: number): void {
     if (row >= this.handles.length) {
-      const { handles, owners } = this;
+      const { handles, owners, metas } = this;
       this.handles = new Uint32Array(this.table.capacity);
       this.owners = new Uint16Array(this.table.capacity);
       this.handles.set(handles);
       this.owners.set(owners);
+      if (metas !== undefined) {
+        this.metas = new Uint16Array(this.table.capacity);
+        this.metas.set(metas);
+      }
     }
     this.handles[row] = handle;
     this.owners[row] = owner;
+    if (meta !== 0) this.metas ??= new Uint16Array(this.handles.length);
+    if (this.metas !== undefined) this.metas[row] = meta;
+  }
+}
+
+/** Texts that routes share, by number from 1; 0 = none. What would pass the limits is not kept: the route is, without its text. */
+class MetaTexts {
+  readonly #numbers = new Map<string, number>();
+  readonly #texts: string[] = [''];
+  readonly #counts: number[] = [0];
+  readonly #free: number[] = [];
+  #characters = 0;
+
+  text(number: number): string {
+    return this.#texts[number] ?? '';
+  }
+
+  hold(text: string): number {
+    let number = this.#numbers.get(text);
+    if (number === undefined) {
+      if (this.#numbers.size >= 0xffff || this.#characters + text.length > META_CHARACTERS) return 0;
+      number = this.#free.pop() ?? this.#texts.length;
+      this.#numbers.set(text, number);
+      this.#texts[number] = text;
+      this.#counts[number] = 0;
+      this.#characters += text.length;
+    }
+    this.#counts[number]!++;
+    return number;
+  }
+
+  release(number: number): void {
+    if (number === 0 || --this.#counts[number]! > 0) return;
+    const text = this.#texts[number]!;
+    this.#numbers.delete(text);
+    this.#texts[number] = '';
+    this.#characters -= text.length;
+    this.#free.push(number);
   }
 }
 
@@ -57,6 +105,7 @@ export class AdjRibOut {
   readonly #peers = new Map<number, PeerRoutes>();
   /** Owner numbers are positions; a name stays for the process's life, there are as many as plugins. */
   readonly #owners: string[] = [];
+  readonly #metas = new MetaTexts();
   readonly #key = new Uint8Array(KEY_ROOM);
   readonly #run = new Uint8Array(KEY_ROOM);
 
@@ -78,6 +127,7 @@ export class AdjRibOut {
     pathId: number,
     attributes: Uint8Array,
     nextHop: Uint8Array,
+    meta = '',
   ): void {
     const held = this.#peers.get(peer);
     if (held === undefined && !announce) return;
@@ -92,7 +142,7 @@ export class AdjRibOut {
       if (size < 0) break;
       for (let k = 0; k < size; k++) this.#key[HEAD + k] = nlri[i + k]!;
       if (handle === 0) this.#drop(routes, routes.table.find(this.#key, 0, HEAD + size), announce);
-      else this.#put(routes, routes.table.insert(this.#key, 0, HEAD + size), handle, number);
+      else this.#put(routes, routes.table.insert(this.#key, 0, HEAD + size), handle, number, meta);
       i += size;
     }
     if (handle !== 0) this.#attributes.release(handle);
@@ -118,6 +168,7 @@ export class AdjRibOut {
     into.pathId = view.getUint32(at + 3);
     into.handle = routes.handles[row]!;
     into.owner = this.#owners[routes.owners[row]!] ?? '';
+    into.meta = routes.metas === undefined ? '' : this.#metas.text(routes.metas[row]!);
     for (let i = 0; i < size; i++) out[i] = bytes[at + HEAD + i]!;
     return size;
   }
@@ -204,14 +255,15 @@ export class AdjRibOut {
     this.#path.sendOriginated(peer, family, false, this.#run, 0, size, pathId, NONE, NONE);
   }
 
-  #put(routes: PeerRoutes, row: number, handle: number, owner: number): void {
+  #put(routes: PeerRoutes, row: number, handle: number, owner: number, meta: string): void {
     if (row < 0) {
       this.refused++;
       return;
     }
     const old = row < routes.handles.length ? routes.handles[row]! : 0;
     this.#attributes.hold(handle);
-    routes.set(row, handle, owner);
+    if (old !== 0 && routes.metas !== undefined) this.#metas.release(routes.metas[row]!);
+    routes.set(row, handle, owner, meta === '' ? 0 : this.#metas.hold(meta));
     if (old === 0) this.routes++;
     else this.#attributes.release(old);
   }
@@ -220,6 +272,10 @@ export class AdjRibOut {
     if (refused) this.refused++;
     if (row < 0) return;
     this.#attributes.release(routes.handles[row]!);
+    if (routes.metas !== undefined) {
+      this.#metas.release(routes.metas[row]!);
+      routes.metas[row] = 0;
+    }
     routes.handles[row] = 0;
     routes.table.remove(row);
     this.routes--;

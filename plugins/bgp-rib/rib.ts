@@ -48,8 +48,8 @@ export class Rib {
     routes.onFlush(() => this.flush());
     routes.onPeerUp((peer, families, done) => this.#peerUp(peer, families, done));
     routes.onPeerDown((peer) => this.#peerDown(peer));
-    routes.onOriginated((owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop) =>
-      this.out.store(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop),
+    routes.onOriginated((owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop, meta) =>
+      this.out.store(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop, meta),
     );
     routes.onDisown((owner) => {
       this.out.disown(owner);

@@ -111,7 +111,7 @@ export class OriginatedWalker implements Walker {
   readonly #query: Query;
   readonly #text: RouteText;
   readonly #peers: readonly number[];
-  readonly #route: OriginatedRoute = { family: 0, pathId: 0, handle: 0, owner: '' };
+  readonly #route: OriginatedRoute = { family: 0, pathId: 0, handle: 0, owner: '', meta: '' };
   #peer = 0;
   #row = 0;
 
@@ -151,7 +151,8 @@ export class OriginatedWalker implements Walker {
     const name = json(peerText(this.#rib.routes.peers, peer));
     let made = `{"direction":"sent","peer":${name},"family":"${familyName(route.family)}","prefix":"${nlri}"`;
     if (route.pathId !== 0) made += `,"path-id":${route.pathId}`;
-    made += `${text.members(route.handle)},"owner":${json(route.owner)}}`;
+    made += `${text.members(route.handle)},"owner":${json(route.owner)}`;
+    made += route.meta === '' ? '}' : `,"route-meta":${route.meta}}`;
     if (text.matches(made)) emit(made);
   }
 }

@@ -58,6 +58,8 @@ export interface OriginatedHandler {
     pathId: number,
     attributes: Uint8Array,
     nextHop: Uint8Array,
+    /** What the owner said about the route, as JSON of an object; '' or absent = nothing. */
+    meta?: string,
   ): void;
 }
 

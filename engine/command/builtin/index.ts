@@ -1,5 +1,6 @@
 /** Every built-in command by its handler's name in `zest-cmd.yang`. */
 import type { Handler } from '../dispatch.ts';
+import { cacheCommands } from './cache.ts';
 import { discoveryCommands } from './discovery.ts';
 import { doctorCommands } from './doctor.ts';
 import { eventCommands } from './events.ts';
@@ -8,6 +9,6 @@ import { peerViews } from './peers.ts';
 import { stateCommands } from './state.ts';
 
 export function builtInHandlers(): ReadonlyMap<string, Handler> {
-  const all = [peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands];
+  const all = [cacheCommands, peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands];
   return new Map(all.flatMap((handlers) => Object.entries(handlers)));
 }

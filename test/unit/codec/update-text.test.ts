@@ -76,6 +76,24 @@ const CASES: readonly (readonly [command: string, result: string])[] = [
   ['update text as-path 0 nlri ipv4/unicast eor', '21: invalid as-path: 0 (expected AS numbers 1..4294967295)'],
   ['update text community 65536:1 nlri ipv4/unicast eor', '23: invalid community: 65536:1'],
   ['update text next-hop 300.1.1.1 nlri ipv4/unicast eor', '22: invalid next-hop: 300.1.1.1 (expected an address or self)'],
+  ...['0.0.0.0', '0.1.2.3', '224.0.0.5', '240.0.0.1', '255.255.255.255', '::', 'ff02::1'].map(
+    (hop): readonly [string, string] => [
+      `update text next-hop ${hop} nlri ipv4/unicast add 10.0.0.0/8`,
+      `22: unusable next-hop: ${hop} is no host's address (RFC 4271 §6.3)`,
+    ],
+  ),
+  [
+    'update hex attr set 400101004002004003 nhop set e0000001 nlri ipv4/unicast add 080a',
+    '21: attribute list cut short at byte 7',
+  ],
+  [
+    'update hex attr set 40010100400200 nhop set e0000001 nlri ipv4/unicast add 080a',
+    "45: the next hop is no host's address (RFC 4271 §6.3)",
+  ],
+  [
+    'update hex attr set 40010100400200400304e0000001 nlri ipv4/unicast add 080a',
+    "21: NEXT_HOP: no host's address (RFC 4271 §6.3)",
+  ],
   ['update text attribute [ 14 128 0x00 ] nlri ipv4/unicast eor', '23: attribute 14 is written by the engine'],
   ['update text label 1048576 nlri ipv4/unicast eor', '19: invalid label: 1048576 (0..1048575)'],
   [

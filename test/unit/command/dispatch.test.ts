@@ -102,6 +102,14 @@ for (const [text, expected] of [
   ],
   ['log set plugin debug', { subsystem: 'plugin', level: 'debug' }],
   ['daemon shutdown', { status: 'stopping' }],
+  ['peer l* list', { peers: { '198.51.100.7': { 'remote-as': 65003, state: 'active', uptime: '0s', name: 'lab' } } }],
+  ['peer !*a*,!c* clear soft', { peer: '192.0.2.1', families: ['ipv4/unicast'] }],
+  ['cache list', [{ id: 7, peer: '192.0.2.1', bytes: 59, 'age-seconds': 2, retained: 1, 'waiting-for': ['slow'] }]],
+  ['cache 7,8 retain', { action: 'retain', ids: [7, 8] }],
+  ['bgp cache 7 release', { action: 'release', ids: [7] }],
+  ['cache expire 7,700', { action: 'expire', ids: [7], 'not-found': [700] }],
+  ['cache 7 forward as64500,edge', { action: 'forward', ids: [7], peers: 2 }],
+  ['cache forward 7 e*', { action: 'forward', ids: [7], peers: 1 }],
 ] as const) {
   test(`answer: ${text}`, async () => assert.deepEqual(await run(text), { status: 'done', data: expected }));
 }
@@ -126,6 +134,12 @@ for (const [text, message] of [
   ['daemon reload', 'the running configuration is unchanged: line 3: unknown field'],
   ['log set plugn debug', 'unknown subsystem: plugn (did you mean "plugin"?) (column 9)'],
   ['rib down', 'plugin process not running'],
+  ['cache 700,800 retain', 'update-id expired or not found: 700, 800 (column 7)'],
+  ['cache seven retain', 'bad id "seven" (column 7)'],
+  ['cache 7 forward', 'cache forward requires peers: cache IDS forward SEL'],
+  ['cache 7 expire edge', 'cache expire takes no peers (column 16)'],
+  ['cache forward 7 nobody', 'no peer matches "nobody" (column 17)'],
+  ['peer x* list', 'no peer matches "x*" (column 6)'],
   ['summary | nonsense', 'unknown pipe operator: nonsense (column 11)'],
 ] as const) {
   test(`failure: ${text}`, async () => assert.deepEqual(await run(text), { status: 'error', error: message }));

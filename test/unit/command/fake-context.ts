@@ -172,6 +172,11 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       flush: (peer) => note(`flush ${peer}`),
       raw: (peer, bytes) => note(`raw ${peer} ${Buffer.from(bytes).toString('hex')}`),
       statistics: () => Promise.resolve({}),
+      cached: () => Promise.resolve([{ id: 7, peer: 1, length: 59, ageMs: 2500, retained: 1, consumers: ['slow'] }]),
+      manageCached: (ids, deed, destinations) => {
+        asked.push(`${deed} ${ids.join(',')} ${destinations.join(',')}`);
+        return Promise.resolve(ids.filter((id) => id > 100));
+      },
     },
     peers: {
       list: () =>
