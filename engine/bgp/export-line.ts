@@ -12,7 +12,7 @@ import { Announced } from './announced.ts';
 import { FilterQuestion, speaks } from './filter-question.ts';
 import type { QuestionHost } from './filter-question.ts';
 import type { Peer } from './peer.ts';
-import { Pipeline } from './pipeline.ts';
+import { copyOf, Pipeline } from './pipeline.ts';
 
 export interface LineHost extends QuestionHost {
   filterFailed(peer: Peer, step: string, error: unknown): void;
@@ -43,7 +43,7 @@ export class ExportLine {
     this.#announced = new Announced(peer.send.families, whole);
     this.#pipeline = new Pipeline(
       {
-        passed: (bytes, at, length, late, original) => this.#passed(late ? bytes : bytes.slice(at, at + length), original),
+        passed: (bytes, at, length, late, original) => this.#passed(late ? bytes : copyOf(bytes, at, length), original),
         rejected: (bytes, at, length) => this.#withdrawOwed(bytes, at, length, undefined),
         teardown: () => undefined,
         stepFailed: (step, error) => host.filterFailed(peer, step, error),

@@ -8,13 +8,14 @@ import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import type { WireContext } from '../../sdk/wire/context.ts';
 import { NO_FAMILY } from '../../sdk/wire/family.ts';
-import { DISCARD, OK, outcomeName, reasonText } from '../../sdk/wire/fault.ts';
+import { BAD_NEXT_HOP, outcomeName, reasonText, RESET, WITHDRAW } from '../../sdk/wire/fault.ts';
 import { HEADER_LENGTH, UPDATE, writeHeader } from '../../sdk/wire/message.ts';
 import { CEASE, CONNECTION_REJECTED, notification } from '../../sdk/wire/notification.ts';
 import { UpdateView } from '../../sdk/wire/update.ts';
 import { cease } from './cease.ts';
 import type { Notice } from './fsm.ts';
 import type { Peer } from './peer.ts';
+import { copyOf } from './pipeline.ts';
 import type { FilterStep, Passage, Verdict } from './pipeline.ts';
 import type { ReactorAnswer, ReactorQuestion } from './port.ts';
 import { identityOf } from './snapshot.ts';
@@ -55,7 +56,7 @@ export class FilterQuestion implements FilterStep {
         direction,
         peer: identityOf(peer),
         filters: direction === 'import' ? peer.settings.importFilters : peer.settings.exportFilters,
-        body: bytes.slice(at + HEADER_LENGTH, at + length),
+        body: copyOf(bytes, at + HEADER_LENGTH, length - HEADER_LENGTH),
         asn4,
         addPath,
         maxBody: maxMessage - HEADER_LENGTH,
@@ -84,9 +85,18 @@ export class FilterQuestion implements FilterStep {
     message.set(body, writeHeader(message, 0, length, UPDATE));
     const view = new UpdateView();
     const outcome = view.read(message, viewOf(message), 0, length, this.#context);
-    if (outcome !== OK && outcome !== DISCARD) return this.#refuse(faultText(view));
+    if (outcome === RESET || (outcome === WITHDRAW && !this.#sayable(view))) return this.#refuse(faultText(view));
     if (view.endOfRib !== NO_FAMILY) return REJECT;
-    return { kind: 'replace', message: outcome === OK && !ignores(view) ? message : cleaned(view) };
+    return { kind: 'replace', message: view.faults.total === 0 && !ignores(view) ? message : cleaned(view) };
+  }
+
+  /** On the way out a next hop may be one that we would not take ourselves, as without filters. */
+  #sayable(view: UpdateView): boolean {
+    if (this.#direction === 'import') return false;
+    for (let i = 0; i < view.faults.count; i++) {
+      if (view.faults.approach(i) === WITHDRAW && view.faults.reason(i) !== BAD_NEXT_HOP) return false;
+    }
+    return true;
   }
 
   #refuse(reason: string): Verdict {

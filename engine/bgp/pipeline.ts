@@ -79,7 +79,7 @@ class Place implements Passage {
 
   /** The bytes become ours. */
   keep(): void {
-    this.bytes = this.bytes.slice(this.at, this.at + this.length);
+    this.bytes = copyOf(this.bytes, this.at, this.length);
     this.at = 0;
   }
 
@@ -92,7 +92,7 @@ class Place implements Passage {
         this.fate = 'rejected';
         break;
       case 'replace':
-        this.original ??= this.bytes.slice(this.at, this.at + this.length);
+        this.original ??= copyOf(this.bytes, this.at, this.length);
         this.bytes = verdict.message;
         this.at = 0;
         this.length = verdict.message.length;
@@ -107,6 +107,13 @@ class Place implements Passage {
 }
 
 const NONE = new Uint8Array(0);
+
+/** A copy in memory of its own, also of a Buffer, whose `slice` is a view. */
+export function copyOf(bytes: Uint8Array, at: number, length: number): Uint8Array {
+  const out = new Uint8Array(length);
+  out.set(bytes.subarray(at, at + length));
+  return out;
+}
 
 export class Pipeline {
   readonly #owner: PipelineOwner;

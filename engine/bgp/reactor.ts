@@ -365,7 +365,8 @@ export class Reactor implements ReactorPort {
   /** True when something changed. */
   #change(peer: Peer, wish: PeerSettings, transparentChanged: boolean): boolean {
     const { peers, receiver, egress } = this.#plane;
-    const change = changeOf(peer.settings, wish);
+    const before = peer.settings;
+    const change = changeOf(before, wish);
     const address = peer.settings.remoteAddress;
     if (change === 'reset') peer.stop(cease(OTHER_CONFIGURATION_CHANGE), 'configuration changed', false);
     if (change !== 'none') peer.configure(wish);
@@ -373,7 +374,22 @@ export class Reactor implements ReactorPort {
     if (change === 'reset' && this.#started) peer.start();
     if (change === 'live' || change === 'refresh') receiver.configure(peer);
     if (change === 'refresh' || (transparentChanged && change !== 'reset')) egress.rejoin(peer);
+    if (peer.established) this.#filtersChanged(peer, before);
     return change !== 'none';
+  }
+
+  /** Other filters: what passed the old ones is asked for again, or sent again. */
+  #filtersChanged(peer: Peer, before: PeerSettings): void {
+    const { hub, voice } = this.#plane;
+    const { importFilters, exportFilters, remoteAddress } = peer.settings;
+    const families = peer.agreement?.negotiated.families ?? [];
+    if (!sameList(before.importFilters, importFilters)) {
+      const asked = families.every((family) => hub.refreshRequest(peer.index, family, 0));
+      const text = 'the peer does not send its routes again on request: other import filters act on what comes from now on';
+      if (!asked) voice.report('warning', 'filters-changed', remoteAddress, text);
+    }
+    if (sameList(before.exportFilters, exportFilters)) return;
+    for (const family of families) hub.resend(peer.index, family, () => undefined);
   }
 
   #wantedListeners(): readonly ListenAddress[] {
@@ -406,6 +422,10 @@ export class Reactor implements ReactorPort {
       look();
     });
   }
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, i) => one === b[i]);
 }
 
 function expired(id: number): string {
