@@ -59,6 +59,8 @@ export interface HostOptions {
   readonly relayLevel: RelayLevel;
   /** Tests and embedders; else the protocol's. */
   readonly restarts?: RestartBounds | undefined;
+  /** Until an external plugin has connected; else 30 s. */
+  readonly connectTimeoutMs?: number | undefined;
   /** Until the head of a command's answer; else 30 s. */
   readonly commandTimeoutMs?: number | undefined;
   /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */

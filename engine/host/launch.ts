@@ -58,7 +58,7 @@ export interface ChildLaunchOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Until it has connected and authenticated; else `CONNECT_BACK_MS`. */
-  readonly connectMs: number | undefined;
+  readonly connectMs?: number | undefined;
   /** What binds children to this process, see `parent-death.ts`. */
   readonly binder: () => Promise<string | undefined>;
 }

@@ -69,6 +69,7 @@ export class PluginSites {
       relayLevel,
       clock,
       log: log.child({ plugin: settings.name }),
+      connectMs: this.#options.connectTimeoutMs,
       binder: () => (this.#binder ??= findBinder()),
     });
   }

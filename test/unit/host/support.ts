@@ -80,7 +80,8 @@ export function recordingLog(into: { level: string; message: string; fields: obj
   };
 }
 
-export function makeWorld(overrides: Partial<HostOptions> = {}): World {
+/** `Host` may be the built one: only that starts threads. */
+export function makeWorld(overrides: Partial<HostOptions> = {}, Host: typeof PluginHost = PluginHost): World {
   const reports: Report[] = [];
   const fatal: string[] = [];
   const calls: string[] = [];
@@ -108,7 +109,7 @@ export function makeWorld(overrides: Partial<HostOptions> = {}): World {
     },
     released: (plugin) => void calls.push(`released ${plugin}`),
   };
-  const host = new PluginHost({
+  const host = new Host({
     clock: systemClock,
     log: recordingLog(log),
     report: (report) => void reports.push(report),
