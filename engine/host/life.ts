@@ -74,6 +74,9 @@ interface Session {
 }
 
 const BYE_MS = 500;
+/** Characters of an answer that wait for who reads it, before the plugin's link is held, and for how long it is. */
+const ANSWER_QUEUE = 4 << 20;
+const ANSWER_PAUSE_MS = 2000;
 const POST_STARTUP_MS = 10_000;
 /** How long a plugin that missed a deadline has to show that its event loop turns. */
 const TURN_MS = 1000;
@@ -157,6 +160,10 @@ export class PluginLife {
       const trace = this.#context.trace;
       const mux = new Mux(session.launched.stream, {
         held: true,
+        // A reader of the plugin's answer that lags holds the plugin back, for less than the plugin's own replies may take.
+        whenAnswerFull: 'pause',
+        answerQueueBytes: ANSWER_QUEUE,
+        answerPauseMs: Math.min(ANSWER_PAUSE_MS, this.#context.deliveryTimeoutMs / 2),
         ...(trace === undefined ? {} : { trace: stageTrace(this.name, trace) }),
       });
       session.mux = mux;

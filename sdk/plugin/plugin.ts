@@ -231,7 +231,14 @@ export class Plugin extends PluginHandlers {
       );
       return;
     }
-    const mux = new Mux(connection, { held: true, trace: this.#options.trace });
+    const mux = new Mux(connection, {
+      held: true,
+      trace: this.#options.trace,
+      // An answer that is read slowly holds the engine back; events wait behind it, so not for longer than they can.
+      whenAnswerFull: 'pause',
+      answerQueueBytes: 4 << 20,
+      answerPauseMs: 2000,
+    });
     this.#mux = mux;
     // Events wait until onStarted is through, even those that come right behind the last stage's ok.
     let openEvents = (): void => undefined;

@@ -12,13 +12,16 @@ import {
   foldRecords,
   parseRecord,
 } from './answer.ts';
-import { checkHead, endLine, headLine, lineBytes, overWide, recordLine } from './answer-lines.ts';
+import { checkHead, endLine, headLine, lineBytes, overWide, recordLine, text } from './answer-lines.ts';
+import { MAX_LINE_BYTES } from './frame.ts';
 import { errorPayload, RpcError } from './errors.ts';
 
 /** Records held back before the head is written. */
 export const HELD_RECORDS = 256;
 /** Characters of records held back: past it the answer streams even below HELD_RECORDS. */
 const HELD_CHARACTERS = 32 * 1024 * 1024;
+/** Bytes before a record's payload at most: id, word, count. */
+const MAX_PREFIX = 64;
 
 /** Where lines go. `lines` may hold several, each with its LF. */
 export interface LineSink {
@@ -90,8 +93,9 @@ class AnswerWriter {
       return;
     }
     for (const record of records) {
-      this.#held.push(record);
-      this.#heldCharacters += record.json.length;
+      const fitting = this.#head.itemType === 'doc' ? record : this.#fitting(record);
+      this.#held.push(fitting);
+      this.#heldCharacters += fitting.json.length;
     }
     if (this.#head.itemType === 'doc') {
       if (this.#held.length > 1 || records.some((record) => record.rejected))
@@ -100,24 +104,32 @@ class AnswerWriter {
     }
     if (this.#held.length <= HELD_RECORDS && this.#heldCharacters <= HELD_CHARACTERS) return;
     this.#open();
-    this.#stream(this.#held.splice(0));
+    this.#write(this.#held.splice(0));
   }
 
   #stream(records: readonly AnswerRecord[]): void {
+    this.#write(records.map((record) => this.#fitting(record)));
+  }
+
+  #write(records: readonly AnswerRecord[]): void {
     let lines = '';
-    for (const record of records) {
-      this.#ordinal++;
-      if (record.json === '') throw new RpcError('error', 'empty answer record');
-      if (this.#head.itemType === 'tab' && !record.rejected && this.#source.checked !== true)
-        checkRow(this.#head.columns, record.json);
-      lines += recordLine(this.#id, record.rejected ? 'bad' : 'row', record.json) ?? this.#wide(record);
+    for (const { rejected, json } of records) {
+      if (json === '') throw new RpcError('error', 'empty answer record');
+      if (this.#head.itemType === 'tab' && !rejected && this.#source.checked !== true) checkRow(this.#head.columns, json);
+      lines += `#${this.#id} ${rejected ? 'bad' : 'row'} ${text(json)}\n`;
     }
     this.#sink.write(lines);
   }
 
-  #wide(record: AnswerRecord): string {
+  /** The record, or what stands for it where its own line would be too long: it counts as rejected, the walk goes on. */
+  #fitting(record: AnswerRecord): AnswerRecord {
+    this.#ordinal++;
+    // Three bytes a character at most: most records need no counting.
+    if (record.json.length * 3 + MAX_PREFIX < MAX_LINE_BYTES) return record;
+    const bytes = lineBytes(this.#id, Buffer.byteLength(record.json));
+    if (bytes <= MAX_LINE_BYTES) return record;
     if (!record.rejected) this.#replaced++;
-    return recordLine(this.#id, 'bad', overWide(this.#ordinal, lineBytes(this.#id, Buffer.byteLength(record.json)))) ?? '';
+    return { rejected: true, json: overWide(this.#ordinal, bytes) };
   }
 
   #finish(end: AnswerEnd): void {
@@ -151,11 +163,16 @@ class AnswerWriter {
       );
       return;
     }
-    this.#sink.write(headLine(this.#id, DOC_HEAD) + row + endLine(this.#id, end));
+    this.#sink.write(headLine(this.#id, DOC_HEAD) + row + endLine(this.#id, this.#counted(end)));
   }
 
   #end(end: AnswerEnd): void {
-    const produced = Math.max(0, end.produced - this.#replaced);
-    this.#sink.write(endLine(this.#id, { ...end, produced, rejected: end.rejected + this.#replaced }));
+    this.#sink.write(endLine(this.#id, this.#counted(end)));
+  }
+
+  /** What was replaced was not produced. */
+  #counted(end: AnswerEnd): AnswerEnd {
+    if (this.#replaced === 0) return end;
+    return { ...end, produced: Math.max(0, end.produced - this.#replaced), rejected: end.rejected + this.#replaced };
   }
 }

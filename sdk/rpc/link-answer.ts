@@ -72,6 +72,13 @@ export class LinkAnswer implements AnswerSource {
     this.#finish(this.#head === undefined ? cause : end, false);
   }
 
+  /** The link was held for this answer as long as it can be. One that is here whole waits for its consumer without the link. */
+  overdue(): void {
+    if (!this.#full) return;
+    if (this.#over === undefined) this.#abandon();
+    else this.#release();
+  }
+
   async next(): Promise<AnswerChunk> {
     while (this.#queue.length === 0) {
       if (this.#over instanceof RpcError) throw this.#over;
@@ -83,10 +90,7 @@ export class LinkAnswer implements AnswerSource {
     const records = this.#queue;
     this.#queue = [];
     this.#bytes = 0;
-    if (this.#full) {
-      this.#full = false;
-      this.#owner.full(this, false);
-    }
+    this.#release();
     return { kind: 'records', records };
   }
 
@@ -123,21 +127,28 @@ export class LinkAnswer implements AnswerSource {
     if (this.#bytes > this.#owner.limitBytes && !this.#full) {
       this.#full = this.#owner.full(this, true);
       if (!this.#full) {
-        this.#drop();
-        this.#finish(new RpcError('queue-full', 'answer queue full: consumer fell behind, answer abandoned'), true);
+        this.#abandon();
         return;
       }
     }
     this.#wakeUp();
   }
 
+  #abandon(): void {
+    this.#drop();
+    this.#finish(new RpcError('queue-full', 'answer queue full: consumer fell behind, answer abandoned'), true);
+  }
+
   #drop(): void {
     this.#queue = [];
     this.#bytes = 0;
-    if (this.#full) {
-      this.#full = false;
-      this.#owner.full(this, false);
-    }
+    this.#release();
+  }
+
+  #release(): void {
+    if (!this.#full) return;
+    this.#full = false;
+    this.#owner.full(this, false);
   }
 
   #finish(over: AnswerEnd | RpcError, early: boolean): void {

@@ -32,8 +32,13 @@ export interface MuxOptions extends Partial<InboundLimits> {
   readonly trace?: ((direction: 'in' | 'out', line: string) => void) | undefined;
   /** Characters of records of one answer that may wait for its consumer. Default 16 Mi. */
   readonly answerQueueBytes?: number | undefined;
-  /** What happens past it: give that answer up, or stop reading the link (only where the link serves one consumer: the CLI). */
+  /** What happens past it: give that answer up, or stop reading the link until its consumer has caught up. */
   readonly whenAnswerFull?: 'abandon' | 'pause' | undefined;
+  /**
+   * How long a consumer may keep the link unread; then its answer is given up. Without it as long as it likes, which is right only
+   * where the link serves that consumer alone (the CLI): everything else on the link waits with it.
+   */
+  readonly answerPauseMs?: number | undefined;
   /** Default 30 s. */
   readonly writeTimeoutMs?: number | undefined;
   /** Unsent bytes at which the link is given up. Default 64 MiB. */
@@ -81,10 +86,11 @@ export class Mux {
   readonly #sources = new Set<AnswerSource>();
   readonly #controller = new AbortController();
   readonly #answerOwner: ConstructorParameters<typeof LinkAnswer>[1];
+  /** Answers whose consumer lags, with the time they are borne; `undefined` = for ever. */
+  readonly #lagging = new Map<LinkAnswer, NodeJS.Timeout | undefined>();
   #settleClosed: (error: RpcError | undefined) => void = () => undefined;
   #lastId = 0;
   #badLines = 0;
-  #pausing = 0;
   #cause: RpcError | undefined;
 
   constructor(stream: Duplex, options: MuxOptions = {}) {
@@ -101,7 +107,7 @@ export class Mux {
     this.#inbound = new Inbound(options.held === true, options, this.#controller.signal);
     this.#answerOwner = {
       limitBytes: options.answerQueueBytes ?? 16 * 1024 * 1024,
-      full: (_answer, full) => options.whenAnswerFull === 'pause' && this.#pause(full),
+      full: (answer, full) => options.whenAnswerFull === 'pause' && this.#pause(answer, full, options.answerPauseMs),
       forget: (answer, early) => this.#forget(answer, early),
     };
     this.#splitter = new LineSplitter((line) => this.#onLine(line));
@@ -419,9 +425,11 @@ export class Mux {
     }
   }
 
-  #pause(full: boolean): boolean {
-    this.#pausing += full ? 1 : -1;
-    if (this.#pausing > 0) this.#stream.pause();
+  #pause(answer: LinkAnswer, full: boolean, patienceMs: number | undefined): boolean {
+    clearTimeout(this.#lagging.get(answer));
+    this.#lagging.delete(answer);
+    if (full) this.#lagging.set(answer, patienceMs === undefined ? undefined : setTimeout(() => answer.overdue(), patienceMs));
+    if (this.#lagging.size > 0) this.#stream.pause();
     else if (this.#cause === undefined) this.#stream.resume();
     return true;
   }
@@ -440,6 +448,8 @@ export class Mux {
     this.#calls.clear();
     for (const answer of [...this.#answers.values()]) answer.truncate(cause);
     this.#answers.clear();
+    for (const timer of this.#lagging.values()) clearTimeout(timer);
+    this.#lagging.clear();
     this.#abandoned.clear();
     this.#inbound.close(cause);
     this.#controller.abort(cause);

@@ -215,6 +215,18 @@ test('a record too wide for a line is rejected and the walk goes on', async () =
   assert.equal(lines.at(-1), '#9 end 300 1 0:');
 });
 
+test('a record too wide for a line is rejected also where the answer folds', async () => {
+  const lines = await written(rows([1, 'x'.repeat(MAX_LINE_BYTES), 2], { envelope: 'k' }));
+  const fault = JSON.stringify({
+    message: 'answer record does not fit one wire message',
+    record: 2,
+    'encoded-bytes': MAX_LINE_BYTES + 2 + '#9 row 16777218:'.length,
+    'limit-bytes': MAX_LINE_BYTES,
+  });
+  const document = `{"k":[1,2],"errors":[${fault}]}`;
+  assert.deepEqual(lines, ['#9 top doc 0: 0:', `#9 row ${document.length}:${document}`, '#9 end 2 1 0:']);
+});
+
 test('the widest record that fits is written', async () => {
   const width = MAX_LINE_BYTES - '#9 row 16777200:'.length;
   const lines = await written(documentText(`"${'x'.repeat(width - 2)}"`));
@@ -396,6 +408,36 @@ test('where the link serves one reader it is held instead', async () => {
     if (seen % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   assert.equal(seen, count);
+  await mux.close();
+});
+
+test('a link that others use as well is held for a while, then that answer is lost alone', async () => {
+  const { mux, peer, answer } = await opened({ answerQueueBytes: 1000, whenAnswerFull: 'pause', answerPauseMs: 20 });
+  const row = `#1 row 100:"${'x'.repeat(98)}"`;
+  peer.send('#1 top map 0: 0:', ...Array.from({ length: 20 }, () => row));
+  mux.serve('ze-plugin-callback:bye', () => undefined);
+  peer.send('#7 ze-plugin-callback:bye');
+  // Nobody reads the answer; what stands behind it on the link is read when the time is up.
+  assert.equal(await peer.line(), '#7 ok');
+  await assert.rejects(answer.collapse(), { code: 'queue-full' });
+  peer.send(row, '#1 end 21 0 0:');
+  const call = mux.call('ze-plugin-engine:unsubscribe-events', undefined);
+  await peer.line();
+  peer.send('#2 ok');
+  await call;
+  assert.deepEqual(mux.pending, { calls: 0, answers: 0, requests: 0 });
+  await mux.close();
+});
+
+test('an answer that is here whole is not lost, however late it is read', async () => {
+  const { mux, peer, answer } = await opened({ answerQueueBytes: 1000, whenAnswerFull: 'pause', answerPauseMs: 20 });
+  const row = `#1 row 100:"${'x'.repeat(98)}"`;
+  peer.send('#1 top map 0: 0:', ...Array.from({ length: 20 }, () => row), '#1 end 20 0 0:');
+  mux.serve('ze-plugin-callback:bye', () => undefined);
+  peer.send('#7 ze-plugin-callback:bye');
+  assert.equal(await peer.line(), '#7 ok');
+  assert.equal((await all(answer)).length, 20);
+  assert.equal((await answer.verdict).outcome, 'done');
   await mux.close();
 });
 
