@@ -26,6 +26,7 @@ const ALLOWED: readonly (readonly [folder: string, allowed: readonly string[]])[
   ['sdk/rpc', ['sdk/rpc', 'yang/generated']],
   ['sdk/rib', ['sdk/rib', 'sdk/wire', 'types:sdk/plugin']],
   ['sdk/plugin', ['sdk', 'yang/generated']],
+  ['sdk/testing', ['sdk', 'yang/generated']],
   ['engine/core', ['engine/core']],
   // The route path's contract is written where its users, the plugins, can see it; the reactor implements it.
   ['engine/bgp', ['engine/bgp', 'engine/core', 'sdk/wire', 'types:sdk/plugin']],
@@ -177,7 +178,7 @@ test('unfinished marks stay out of the shipped rooms', () => {
 test('every room has a README', () => {
   const places = [
     'yang',
-    ...['wire', 'rpc', 'rib', 'plugin'].map((name) => `sdk/${name}`),
+    ...['wire', 'rpc', 'rib', 'plugin', 'testing'].map((name) => `sdk/${name}`),
     ...['core', 'bgp', 'codec', 'bus', 'host', 'config', 'command', 'offline', 'cli'].map((name) => `engine/${name}`),
     ...readdirSync(join(root, 'plugins')).map((name) => `plugins/${name}`),
     ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}`),

@@ -4,7 +4,7 @@ import type { Bridge, BridgeHandlers } from '../../../sdk/plugin/bridge.ts';
 import { definePlugin, type Engine, STRUCTURED_KIND, type StructuredBatch } from '../../../sdk/plugin/index.ts';
 import { AnswerReader } from '../../../sdk/rpc/index.ts';
 import { duplexPair } from '../../support/duplex-pair.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
+import { EngineLink } from '../../../sdk/testing/index.ts';
 
 const awake = setInterval(() => undefined, 1000);
 after(() => clearInterval(awake));
@@ -121,7 +121,7 @@ test('inside the engine updates and states come as rows over the bridge', async 
   const [left, right] = duplexPair();
   const bridge = recordingBridge();
   const run = counting.run({ conn: left, bridge });
-  const { registration, ready } = await new FakeEngine(right).start();
+  const { registration, ready } = await new EngineLink(right).start();
   assert.equal(registration.commands?.length, 2);
   assert.deepEqual(ready, { subscribe: { events: ['update direction received', 'state'] }, transport: 'bridge' });
   while (bridge.attached.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -200,7 +200,7 @@ test('outside, the same plugin reads raw events as rows', async () => {
     },
   });
   const run = definition.run({ conn: left });
-  const host = new FakeEngine(right);
+  const host = new EngineLink(right);
   const { ready } = await host.start();
   assert.deepEqual(ready, { subscribe: { events: ['update', 'negotiated', 'state'], format: 'raw' } });
   const peer = { name: 'a', remote: { address: '192.0.2.9', as: 65009 } };
@@ -250,7 +250,7 @@ test('event texts go to every onEvent handler with one subscription for all', as
     },
   });
   const run = definition.run({ conn: left, name: 'other-name' });
-  const host = new FakeEngine(right);
+  const host = new EngineLink(right);
   const { ready } = await host.start();
   assert.deepEqual(ready, { subscribe: { events: ['update', 'open'], format: 'full' } });
   await host.mux.call('ze-plugin-callback:deliver-event', { event: 'x' });

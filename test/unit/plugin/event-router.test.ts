@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { definePlugin, type Engine, type RoutePath } from '../../../sdk/plugin/index.ts';
 import { pipePair } from '../../../sdk/rpc/index.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
+import { EngineLink } from '../../../sdk/testing/index.ts';
 
 const awake = setInterval(() => undefined, 1000);
 after(() => clearInterval(awake));
@@ -56,11 +56,11 @@ const rows: readonly {
 
 async function running(
   setup: (engine: Engine) => void,
-  work: (host: FakeEngine, subscribe: unknown) => Promise<void>,
+  work: (host: EngineLink, subscribe: unknown) => Promise<void>,
 ): Promise<void> {
   const [near, far] = pipePair();
   const run = definePlugin({ name: 'probe', setup }).run({ conn: near });
-  const host = new FakeEngine(far);
+  const host = new EngineLink(far);
   const { ready } = await host.start();
   await work(host, ready.subscribe);
   await host.bye();
@@ -174,7 +174,7 @@ test('a gap goes to onGap alone, and to the log when nobody listens', async () =
         if (listens) engine.onGap((one) => void got.push(one));
       },
     }).run({ conn: near, log });
-    const host = new FakeEngine(far);
+    const host = new EngineLink(far);
     await host.start();
     await host.mux.call('ze-plugin-callback:deliver-batch', { events: [gap, 'gap dropped 1 first 2 last 2\n'] });
     await host.bye();

@@ -9,8 +9,7 @@ import type { BridgeHandlers } from '../../../sdk/plugin/bridge.ts';
 import { Plugin, type PluginDefinition, runOrDeclare, STRUCTURED_KIND, type StructuredBatch } from '../../../sdk/plugin/index.ts';
 import { AnswerReader } from '../../../sdk/rpc/index.ts';
 import { duplexPair, until } from '../../support/duplex-pair.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
-import { Hub } from '../../support/hub.ts';
+import { EngineLink, TestHub } from '../../../sdk/testing/index.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const example = (path: string): string => join(root, 'examples', path);
@@ -25,7 +24,7 @@ const state = (name: string, up: boolean): string =>
   });
 
 test('fromEnv connects, runs, and ends with the link', async () => {
-  await using hub = await Hub.open();
+  await using hub = await TestHub.open();
   const environment = hub.environment('outside');
   const plugin = Plugin.fromEnv('program', { environment, linger: true });
   assert.equal(plugin.name, 'outside');
@@ -34,7 +33,7 @@ test('fromEnv connects, runs, and ends with the link', async () => {
   plugin.onExecuteCommand(() => ({ text: 'x'.repeat(100_000) }));
   const accepted = hub.accept('outside');
   const code = runOrDeclare({}, () => plugin.run({}).then(() => undefined), { environment });
-  const engine = await accepted;
+  const engine = new EngineLink(await accepted);
   await engine.start();
   const answer = await engine.mux.dispatchAnswer('ze-plugin-callback:execute-command', { serial: '', command: 'x' }).collapse();
   assert.equal((answer.data as { text: string }).text.length, 100_000);
@@ -43,11 +42,11 @@ test('fromEnv connects, runs, and ends with the link', async () => {
 });
 
 test('SIGTERM ends an external plugin', async () => {
-  await using hub = await Hub.open();
+  await using hub = await TestHub.open();
   const plugin = Plugin.fromEnv('program', { environment: hub.environment('sig'), linger: true });
   const accepted = hub.accept('sig');
   const run = plugin.run({});
-  const engine = await accepted;
+  const engine = new EngineLink(await accepted);
   await engine.start();
   process.kill(process.pid, 'SIGTERM');
   await run;
@@ -55,7 +54,7 @@ test('SIGTERM ends an external plugin', async () => {
 });
 
 test('a hub that refuses is a failed run', async () => {
-  await using hub = await Hub.open();
+  await using hub = await TestHub.open();
   const environment = { ...hub.environment('liar'), ZE_PLUGIN_HUB_TOKEN: 'wrong' };
   await assert.rejects(Plugin.fromEnv('x', { environment, linger: true }).run({}), /auth failed/);
 });
@@ -83,8 +82,9 @@ const twins: readonly Twin[] = [
 
 for (const { name, prefix, command, skip } of twins) {
   test(`examples/${name} answers its commands and ends with a goodbye`, { skip }, async () => {
-    await using hub = await Hub.open();
-    const { engine, exit, stderr } = await hub.start(prefix, command);
+    await using hub = await TestHub.open();
+    const { stream, exit, stderr } = await hub.start(prefix, command);
+    const engine = new EngineLink(stream);
     const { mux } = engine;
     const routes: unknown[] = [];
     mux.serve('ze-plugin-engine:update-route', (input) => {
@@ -146,8 +146,9 @@ for (const { name, prefix, command, skip } of twins) {
   });
 
   test(`examples/${name} ends when the engine goes away, and answers a declaration query`, { skip }, async () => {
-    await using hub = await Hub.open();
-    const { engine, exit, stderr } = await hub.start(prefix, command);
+    await using hub = await TestHub.open();
+    const { stream, exit, stderr } = await hub.start(prefix, command);
+    const engine = new EngineLink(stream);
     await engine.start();
     await engine.mux.close();
     assert.equal(await exit, 0, stderr());
@@ -166,7 +167,7 @@ for (const { name, prefix, command, skip } of twins) {
 test('examples/injector announces healthy groups, withdraws others, and again on state up', {
   skip: built ? false : 'dist is not built',
 }, async () => {
-  await using hub = await Hub.open();
+  await using hub = await TestHub.open();
   const folder = mkdtempSync(join(tmpdir(), 'zest-injector-'));
   const down = join(folder, 'down');
   const groups = join(folder, 'groups.json');
@@ -193,7 +194,8 @@ test('examples/injector announces healthy groups, withdraws others, and again on
   );
   try {
     const command = [process.execPath, '--import', 'tsx', example('injector/plugin.ts'), groups] as const;
-    const { engine, exit, stderr } = await hub.start('injector', command);
+    const { stream, exit, stderr } = await hub.start('injector', command);
+    const engine = new EngineLink(stream);
     const routes: string[] = [];
     engine.mux.serve('ze-plugin-engine:update-route', (input) => {
       routes.push(`${input['peer-selector'] ?? ''} ${input.command}`);
@@ -263,7 +265,7 @@ test('examples/update-count counts by peer, grows with them, and resets', {
       routes: undefined,
     },
   });
-  const { registration } = await new FakeEngine(right).start();
+  const { registration } = await new EngineLink(right).start();
   assert.deepEqual(
     registration.commands?.map((declared) => declared.name),
     ['update-count show', 'update-count reset'],

@@ -5,16 +5,16 @@ import { failedAnswer, journal, Plugin, records, rejected, RouteSender, RpcError
 import { AnswerReader, documentAnswer, Mux } from '../../../sdk/rpc/index.ts';
 import type { Methods } from '../../../yang/generated/methods.ts';
 import { duplexPair, ScriptedPeer, until } from '../../support/duplex-pair.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
+import { EngineLink } from '../../../sdk/testing/index.ts';
 
 const awake = setInterval(() => undefined, 1000);
 after(() => clearInterval(awake));
 
-function pair(): { plugin: Plugin; engine: FakeEngine; running: Promise<void> } {
+function pair(): { plugin: Plugin; engine: EngineLink; running: Promise<void> } {
   const [left, right] = duplexPair();
   const plugin = Plugin.withConn('probe', left);
   const running = new Promise<void>((resolve) => plugin.onStarted(resolve));
-  return { plugin, engine: new FakeEngine(right), running };
+  return { plugin, engine: new EngineLink(right), running };
 }
 
 test('the five stages, byte for byte', async () => {
@@ -48,7 +48,7 @@ test('the five stages, byte for byte', async () => {
   assert.ok(!plugin.claimActive('another'));
 });
 
-const failures: readonly (readonly [name: string, script: (engine: FakeEngine) => Promise<void>, message: string | RegExp])[] = [
+const failures: readonly (readonly [name: string, script: (engine: EngineLink) => Promise<void>, message: string | RegExp])[] = [
   [
     'stage 1 is refused',
     async (engine) => (await engine.mux.next()).fail(new RpcError('error', 'missing dependency: plugin "probe" requires "x"')),
@@ -550,7 +550,7 @@ test('with a bridge everything goes past the pipe after stage 5', async () => {
   plugin.onStructuredEvent(() => undefined);
   plugin.onExecuteCommand((input) => [input.command]);
   const run = plugin.run({});
-  const engine = new FakeEngine(right);
+  const engine = new EngineLink(right);
   const { ready } = await engine.start(undefined, undefined, () => assert.equal(handlers, undefined));
   assert.equal(ready.transport, 'bridge');
   await engine.mux.closed;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { definePlugin, Plugin, type PluginDefinition } from '../../../sdk/plugin/index.ts';
 import { pipePair } from '../../../sdk/rpc/index.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
+import { EngineLink } from '../../../sdk/testing/index.ts';
 
 const awake = setInterval(() => undefined, 1000);
 after(() => clearInterval(awake));
@@ -53,10 +53,10 @@ const declared = {
   'wants-validate-open': true,
 };
 
-async function started(definition: PluginDefinition): Promise<{ host: FakeEngine; run: Promise<void>; registration: unknown }> {
+async function started(definition: PluginDefinition): Promise<{ host: EngineLink; run: Promise<void>; registration: unknown }> {
   const [near, far] = pipePair();
   const run = definition.run({ conn: near });
-  const host = new FakeEngine(far);
+  const host = new EngineLink(far);
   const { registration } = await host.start();
   return { host, run, registration };
 }
@@ -142,7 +142,7 @@ test('the state store takes and gives bytes', async () => {
       engine.onEvent({ events: ['state'] }, () => undefined);
     },
   }).run({ conn: near });
-  const host = new FakeEngine(far);
+  const host = new EngineLink(far);
   host.mux.serve('ze-plugin-engine:state-get', ({ key }) => {
     if (key === 'meta/broken') return { status: 'corrupt', message: 'bad checksum' };
     const data = kept.get(key);
@@ -178,7 +178,7 @@ test('withIo runs over two streams', async () => {
   const [near, far] = pipePair();
   const plugin = Plugin.withIo('two', near, near);
   const run = plugin.run({});
-  const host = new FakeEngine(far);
+  const host = new EngineLink(far);
   await host.start();
   await host.bye();
   await run;

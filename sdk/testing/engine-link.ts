@@ -1,7 +1,8 @@
-// The engine's side of a plugin link, for tests of the SDK: runs the five stages and then lends its mux.
-import assert from 'node:assert/strict';
+/**
+ * The engine's end of a plugin's link, a step at a time: for tests of the start itself (a stage refused, a wrong method, a link that
+ * breaks off). `FakeEngine` is the comfortable way for everything after it.
+ */
 import type { Duplex } from 'node:stream';
-import { decodePayload, type InboundRequest, Mux } from '../../sdk/rpc/index.ts';
 import type {
   ConfigureInput,
   DeclareCapabilitiesInput,
@@ -9,31 +10,40 @@ import type {
   ReadyInput,
   ShareRegistryInput,
 } from '../../yang/generated/methods.ts';
+import { decodePayload } from '../rpc/decode.ts';
+import type { InboundRequest } from '../rpc/inbound.ts';
+import { Mux } from '../rpc/mux.ts';
 
+/** What a plugin said in its five stages. */
 export interface Handshake {
   readonly registration: DeclareRegistrationInput;
   readonly capabilities: DeclareCapabilitiesInput;
   readonly ready: ReadyInput;
 }
 
-export class FakeEngine {
+export class EngineLink implements AsyncDisposable {
+  /** The link itself: calls, served methods, raw requests. */
   readonly mux: Mux;
 
-  constructor(stream: Duplex) {
-    this.mux = new Mux(stream, { held: true });
+  /** `trace` gets each line; `in` is what the plugin said. */
+  constructor(stream: Duplex, trace?: (direction: 'in' | 'out', line: string) => void) {
+    this.mux = new Mux(stream, { held: true, trace });
   }
 
+  /** The plugin's next request of the stages; throws when it is another one. */
   async expect(method: string): Promise<InboundRequest> {
     const request = await this.mux.next();
-    assert.equal(request.method, method);
-    return request;
+    if (request.method === method) return request;
+    const error = new Error(`the plugin called ${request.method} where ${method} was due`);
+    request.fail(error);
+    throw error;
   }
 
-  /** All five stages; `start` false leaves the plugin's later requests waiting. */
+  /** All five stages, each answered `ok`; `beforeOk` runs before the last answer leaves. */
   async start(
     configure: ConfigureInput = { sections: [] },
     registry: ShareRegistryInput = { commands: [] },
-    beforeOk: () => void = () => undefined,
+    beforeOk: (handshake: Handshake) => void = () => undefined,
   ): Promise<Handshake> {
     const first = await this.expect('ze-plugin-engine:declare-registration');
     first.reply();
@@ -47,13 +57,19 @@ export class FakeEngine {
       capabilities: decodePayload('ze-plugin-engine:declare-capabilities', third.payload),
       ready: decodePayload('ze-plugin-engine:ready', fifth.payload),
     };
-    beforeOk();
+    beforeOk(handshake);
     fifth.reply();
     this.mux.start();
     return handshake;
   }
 
+  /** Says goodbye; resolves with the plugin's answer. */
   async bye(reason = 'shutdown'): Promise<void> {
     await this.mux.call('ze-plugin-callback:bye', { reason });
+  }
+
+  /** Ends the link. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.mux.close();
   }
 }
