@@ -15,7 +15,7 @@ import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
-import { type Asking, loadWithPlugins } from './compose/declarations.ts';
+import { askAbout, type Asking, loadWithPlugins } from './compose/declarations.ts';
 import { Originations } from './compose/originations.ts';
 import { Questions, refilter } from './compose/questions.ts';
 import { startReactor } from './compose/reactor.ts';
@@ -33,6 +33,7 @@ import { type FileText, readSettled } from './core/settled-file.ts';
 import { DnsLookup } from './host/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin, StartupNeeds } from './host/plan.ts';
+import { type DeclarationAnswer, type DeclarationRow, declarationRow } from './host/query.ts';
 import { StateStore } from './host/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
 
@@ -80,6 +81,7 @@ class Daemon {
   #end: (() => void) | undefined;
   #stopReason: string | undefined;
   readonly #stopping = new AbortController();
+  #declaring: Promise<readonly DeclarationAnswer[]> | undefined;
   /** Settles when the start is over, well or not. */
   #started: Promise<void> = Promise.resolve();
   #reloading: Promise<ReloadOutcome> | undefined;
@@ -218,6 +220,7 @@ class Daemon {
       host: () => this.#host,
       reload: () => this.reload(),
       stop: (reason) => this.stop(reason),
+      declarations: () => this.#declarations(),
     };
     const context = commandContext({
       clock,
@@ -390,6 +393,15 @@ class Daemon {
     const { result, options } = await loadWithPlugins(text, { path, env, flags, builtins, usable }, this.#asking());
     if (result.ok) return { ok: true, config: result.config, warnings: result.warnings.map((warning) => warning.message) };
     return { ok: false, errors: result.faults.map(faultText), text: validateReport(text, path, options).stdout };
+  }
+
+  /** One asking at a time: whoever wants to know meanwhile shares it. */
+  async #declarations(): Promise<readonly DeclarationRow[]> {
+    const { env, flags } = this.#options;
+    this.#declaring ??= askAbout(this.#config?.plugins ?? [], { env, flags }, this.#asking()).finally(() => {
+      this.#declaring = undefined;
+    });
+    return (await this.#declaring).map(declarationRow);
   }
 
   #asking(): Asking {

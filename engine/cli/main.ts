@@ -92,6 +92,9 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);
   if (isConfig(first)) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
   if (options.help) return help(rest, io, options);
+  // What a file's plugins declare is asked here; the daemon answers for the configuration it runs.
+  if (first === 'show' && after[0] === 'plugin' && after[1] === 'declarations' && !rest.includes('|'))
+    return (await import('./declarations-command.ts')).declarationsCommand(after.slice(2), io, options);
   const live = first === 'monitor' && after[0] === 'bgp';
   if (live) return (await import('./live.ts')).liveSummary(after.slice(1), io, options);
   const mistyped = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined).find((arg) => /^--[a-z]/.test(arg));

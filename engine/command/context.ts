@@ -8,7 +8,9 @@ import type { LogRecord, OriginationResult, PeerIdentity, ReactorPort } from '..
 import type { EventBus } from '../bus/bus.ts';
 import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
+import type { PluginModule } from '../config/plugin-schemas.ts';
 import type { Clock } from '../core/clock.ts';
+import type { DeclarationRow } from '../host/query.ts';
 import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<
@@ -100,6 +102,10 @@ export interface PluginCommands {
    * fails or the signal aborts.
    */
   complete(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
+  /** What each configured plugin declares, asked in query mode; the running ones are not touched. */
+  declarations(): Promise<readonly DeclarationRow[]>;
+  /** YANG modules that running plugins have added to the configuration. */
+  modules(): readonly PluginModule[];
   /** May the plugin send this to the peer? Built-in plugins may; an external one what `process … { send [ ] }` grants. */
   granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
   /** Text form of subscribe-events for a running plugin: the words after `subscribe`. Returns why not. */

@@ -19,6 +19,7 @@ export interface DaemonSteering {
   state: CommandContext['daemon']['state'];
   config(): RunningConfig | undefined;
   host(): PluginHost | undefined;
+  declarations: CommandContext['plugins']['declarations'];
   reload: CommandContext['daemon']['reload'];
   stop(reason: string): void;
 }
@@ -99,6 +100,8 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     list: () => (daemon.host()?.list() ?? []).map(entry),
     execute: (plugin, input, signal) => running(plugin).execute(plugin, input, signal),
     granted: (plugin, send, peer) => granted(daemon, plugin, send, bus.directory.at(peer).name),
+    declarations: daemon.declarations,
+    modules: () => daemon.host()?.registry.schemas.modules() ?? [],
     subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
     unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
     complete: async (plugin, command, words, signal) => pluginCandidates(running(plugin), plugin, command, words, signal),

@@ -6,9 +6,10 @@ import { doctorCommands } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { peerActions } from './peer-actions.ts';
 import { peerViews } from './peers.ts';
+import { schemaCommands } from './schema.ts';
 import { stateCommands } from './state.ts';
 
 export function builtInHandlers(): ReadonlyMap<string, Handler> {
-  const all = [cacheCommands, peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands];
+  const all = [cacheCommands, peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands, schemaCommands];
   return new Map(all.flatMap((handlers) => Object.entries(handlers)));
 }

@@ -229,6 +229,8 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
           'last-error': '',
         },
       ],
+      declarations: () => Promise.resolve([]),
+      modules: () => [],
       execute: (plugin, input: ExecuteCommandInput, signal) => {
         asked.push(`execute ${plugin} ${JSON.stringify(input)}`);
         if (input.command === 'rib down')
