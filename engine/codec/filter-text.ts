@@ -66,6 +66,8 @@ export type FilterName = FilterAttribute | (typeof DIRECTIVES)[number];
 
 const NAMES: ReadonlySet<string> = new Set([...ATTRIBUTES, ...DIRECTIVES]);
 const VALUELESS: ReadonlySet<string> = new Set(['atomic-aggregate', 'med-remove']);
+/** Names that take every word up to the next name; the others take one. */
+const LISTS = /^(?:as-path|cluster-list|(?:large-|extended-)?community(?:-add|-remove)?)$/;
 
 /** One attribute or directive with its values, as words. */
 export interface FilterItem {
@@ -106,7 +108,7 @@ export function formatFilterText({ items, nlri = [] }: Pick<FilterText, 'items' 
   ].join(' ');
 }
 
-/** Any text: a word nobody knows is skipped with the words that belong to it. */
+/** Any text: a word nobody knows is skipped with the words behind it. Behind a list it counts as one of its values. */
 export function parseFilterText(text: string): FilterText {
   const words = text.split(/\s+/).filter((word) => word !== '');
   const items: FilterItem[] = [];
@@ -115,8 +117,9 @@ export function parseFilterText(text: string): FilterText {
   let hasNlri = false;
   for (let at = 0; at < words.length; ) {
     const word = words[at]!;
+    const most = VALUELESS.has(word) ? 0 : NAMES.has(word) && !LISTS.test(word) ? 1 : words.length;
     let to = at + 1;
-    while (to < words.length && words[to] !== 'nlri' && !NAMES.has(words[to]!)) to++;
+    while (to < words.length && to - at <= most && words[to] !== 'nlri' && !NAMES.has(words[to]!)) to++;
     const values = words.slice(at + 1, to);
     at = to;
     if (word === 'nlri') {
@@ -125,8 +128,8 @@ export function parseFilterText(text: string): FilterText {
       if (family !== '' && (verb === 'add' || verb === 'del')) blocks.push({ family, verb, prefixes });
       else faults.push(`nlri ${shown(values.join(' '))}: expected FAMILY add or FAMILY del`);
     } else if (!NAMES.has(word)) faults.push(`unknown attribute: ${shown(word)}`);
-    else if (VALUELESS.has(word) ? values.length > 0 : word !== 'as-path' && values.length === 0) {
-      faults.push(values.length > 0 ? `${word} takes no value: ${shown(values.join(' '))}` : `${word} has no value`);
+    else if (values.length === 0 && word !== 'as-path' && !VALUELESS.has(word)) {
+      faults.push(`${word} has no value`);
     } else items.push({ name: word as FilterName, values });
   }
   return { items, nlri: hasNlri ? blocks : undefined, faults };
