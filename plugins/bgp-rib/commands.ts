@@ -11,6 +11,7 @@ import { familyName, IPV4_UNICAST, IPV6_UNICAST, parseFamily } from '../../sdk/w
 import { parseRoute } from './inject.ts';
 import type { InstallEntry } from './install.ts';
 import { parseQuery, type Query } from './query.ts';
+import type { Decision } from './validation.ts';
 import type { Rib } from './rib.ts';
 import { RouteText } from './route-text.ts';
 import { countRecords, turn, WalkAnswer, type Walker } from '../../sdk/plugin/walk.ts';
@@ -38,7 +39,11 @@ export function status(rib: Rib): AnswerSource {
   let stored = 0;
   let best = 0;
   let stale = 0;
+  let rejected = 0;
+  let early = 0;
   for (const family of store.families) {
+    rejected += family.rib.rejected?.routes ?? 0;
+    early += family.rib.rejected?.early ?? 0;
     stored += family.rib.routes;
     best += family.rib.reachable;
     stale += family.rib.staleRoutes;
@@ -50,6 +55,8 @@ export function status(rib: Rib): AnswerSource {
     'routes-in': stored,
     'routes-out': out.routes,
     'stale-routes': stale,
+    'rejected-routes': rejected,
+    'early-rejections': early,
     'gr-state': Object.fromEntries(rib.retained.map((peer) => [routes.peers.address(peer), { retained: true }])),
     'best-paths': best,
     'attribute-sets': store.attributes.size,
@@ -193,12 +200,39 @@ export function install(rib: Rib, call: Call): AnswerSource {
 
 export function remove(rib: Rib, call: Call): AnswerSource {
   const owner = call.args[0] ?? '';
-  if (call.args.length === 1) return documentAnswer({ removed: rib.installed.disown(owner) });
+  if (call.args.length === 1) {
+    rib.validation.disown(owner);
+    return documentAnswer({ removed: rib.installed.disown(owner) });
+  }
   const entries = readEntries(call.args[1]);
   if (call.args.length !== 2 || entries === undefined)
     return failedAnswer('rib remove takes an owner and a JSON list of entries');
   const result = rib.installed.remove(owner, entries);
   return result.ok ? documentAnswer({ removed: result.value }) : failedAnswer(result.error);
+}
+
+/** `rib validate OWNER DECISIONS`: how the engine hands on `batch-validate`. */
+export function validate(rib: Rib, call: Call): AnswerSource {
+  const decisions = readDecisions(call.args[1]);
+  if (call.args.length !== 2 || decisions === undefined)
+    return failedAnswer('rib validate takes an owner and a JSON list of decisions');
+  const result = rib.validation.decide(call.args[0] ?? '', decisions);
+  return result.ok ? documentAnswer({ ...result.value }) : failedAnswer(`batch-validate: ${result.error}`);
+}
+
+function readDecisions(text: string | undefined): readonly Decision[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return Array.isArray(value) && value.every(isDecision) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isDecision(value: unknown): value is Decision {
+  if (!Array.isArray(value) || value.length !== 6) return false;
+  const [accept, peer, family, prefix, pathId, state] = value as readonly unknown[];
+  return [peer, family, prefix].every((text) => typeof text === 'string') && [accept, pathId, state].every(Number.isInteger);
 }
 
 function readEntries(text: string | undefined): readonly InstallEntry[] | undefined {

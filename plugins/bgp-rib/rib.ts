@@ -9,6 +9,7 @@ import { familyName, IPV4_UNICAST, isPrefixFamily } from '../../sdk/wire/family.
 import { AdjRibOut } from './adj-rib-out.ts';
 import { InstalledRoutes } from './install.ts';
 import { Sweep } from './sweep.ts';
+import { Validation } from './validation.ts';
 
 /** Changed rows are published at the latest when there are this many, also within one read callback. */
 const PUBLISH = 1 << 16;
@@ -18,6 +19,7 @@ export class Rib {
   readonly store: RouteStore;
   readonly out: AdjRibOut;
   readonly installed: InstalledRoutes;
+  readonly validation: Validation;
   readonly #change = new Change();
   readonly #sweeps: Sweep[] = [];
   readonly #retained = new Set<number>();
@@ -34,6 +36,7 @@ export class Rib {
     this.store.family(IPV4_UNICAST);
     this.out = new AdjRibOut(routes, this.store.attributes, seed);
     this.installed = new InstalledRoutes(this);
+    this.validation = new Validation(this);
     this.#idle = (row) => this.#reclaiming !== undefined && routes.idle(this.#reclaiming, row);
   }
 
@@ -114,6 +117,7 @@ export class Rib {
   }
 
   #peerDown(peer: number): void {
+    this.validation.forget(peer);
     if (this.store.received(peer) === 0) return;
     if (this.#retained.has(peer)) this.markStale(peer, 1);
     else this.drop(peer);

@@ -21,6 +21,8 @@ abstract class TableWalker implements Walker {
   protected readonly rib: Rib;
   protected readonly text: RouteText;
   protected readonly query: Query;
+  /** Also rows that have nothing but routes a validator refused. */
+  protected readonly showsRejected: boolean = false;
   #family = 0;
   #row = 0;
 
@@ -46,7 +48,7 @@ abstract class TableWalker implements Walker {
       }
       const row = this.#row++;
       left--;
-      if (family.best(row) === 0) continue;
+      if (family.best(row) === 0 && !(this.showsRejected && family.rib.rejected?.has(row) === true)) continue;
       const nlri = this.text.nlri(family.family, family.writePrefix(row, this.text.room, 0));
       if (this.text.admits(family.family, nlri)) this.row(family, row, nlri, emit);
     }
@@ -62,6 +64,7 @@ abstract class TableWalker implements Walker {
 
 /** What peers announced, as they announced it (after import filters). */
 export class ReceivedWalker extends TableWalker {
+  protected override readonly showsRejected = true;
   readonly #chosen: ReadonlySet<number>;
 
   constructor(rib: Rib, query: Query, chosen: ReadonlySet<number>) {
@@ -80,6 +83,18 @@ export class ReceivedWalker extends TableWalker {
       text += this.text.members(handle[i]!);
       if (stale[i] !== 0) text += `,"stale":true,"stale-level":${stale[i]}`;
       this.emit(emit, `${text}}`);
+    }
+    if (family.rib.rejected?.has(row) === true) this.#rejected(family, row, nlri, emit);
+  }
+
+  /** Routes a validator refused: received, but no candidates. */
+  #rejected(family: FamilyRoutes, row: number, nlri: string, emit: Emit): void {
+    for (const { peer, pathId, handle, stale, owner, state } of family.rib.rejected?.at(row) ?? []) {
+      if (handle === 0 || !this.#chosen.has(peer) || !this.text.passes(handle)) continue;
+      const where = `"peer":${json(peerText(this.rib.routes.peers, peer))},"family":"${familyName(family.family)}","prefix":"${nlri}"`;
+      let text = `{"direction":"received",${where}${pathId === 0 ? '' : `,"path-id":${pathId}`}${this.text.members(handle)}`;
+      if (stale !== 0) text += `,"stale":true,"stale-level":${stale}`;
+      this.emit(emit, `${text},"rejected-by":${json(owner)},"validation-state":${state}}`);
     }
   }
 }

@@ -56,6 +56,8 @@ export abstract class FamilyRoutes implements BestRoutes {
   abstract withdraw(view: DataView, at: number, length: number, addPath: boolean, peer: number): void;
   /** Row of one NLRI without path id, -1 when it is not there. */
   abstract find(view: DataView, at: number, length: number): number;
+  /** The same, made when it is not there; -1 when the table is full. A row without a route is given back by `reclaim`. */
+  abstract row(view: DataView, at: number, length: number): number;
 
   get rows(): number {
     return this.table.used;
@@ -123,6 +125,42 @@ export abstract class FamilyRoutes implements BestRoutes {
   }
 
   /**
+   * A decision about a peer's route (`LocRib.reject`, `accept`). True: the route is there; else a refusal waits for it, and an acceptance
+   * is of no use.
+   */
+  decide(
+    accept: boolean,
+    view: DataView,
+    at: number,
+    length: number,
+    peer: number,
+    pathId: number,
+    owner: string,
+    state: number,
+  ): boolean {
+    const { rib } = this;
+    const row = accept ? this.find(view, at, length) : this.row(view, at, length);
+    if (row < 0) return false;
+    const there = rib.holds(row, peer, pathId) || (rib.rejected?.find(row, peer, pathId)?.handle ?? 0) !== 0;
+    this.note(row, accept ? rib.accept(row, peer, pathId) : rib.reject(row, peer, pathId, owner, state));
+    return there;
+  }
+
+  /** What this owner refused is a candidate again. */
+  acceptOwner(owner: string): void {
+    const { rib } = this;
+    for (const route of rib.rejected?.all() ?? []) {
+      if (route.owner === owner) this.note(route.row, rib.accept(route.row, route.peer, route.pathId));
+    }
+  }
+
+  /** Refusals that wait for routes of the peer are forgotten. */
+  forgetEarly(peer: number): void {
+    const { rejected } = this.rib;
+    for (const route of rejected?.allEarly() ?? []) if (route.peer === peer) rejected?.delete(route);
+  }
+
+  /**
    * Frees rows that have no route and that `idle` gives free, a few at a time: call it at every flush, after the list was cleared. A row
    * that is not freed keeps its prefix, and serves it again when it comes back.
    */
@@ -134,7 +172,8 @@ export abstract class FamilyRoutes implements BestRoutes {
     for (let left = RECLAIM_LEAST + RECLAIM_PER_ROW * fresh; left > 0; left--) {
       const row = this.#hand < table.used ? this.#hand : 0;
       this.#hand = row + 1;
-      if (this.best(row) === 0 && table.has(row) && this.#listed[row] !== 1 && idle(row)) table.remove(row);
+      if (this.best(row) !== 0 || !table.has(row) || this.#listed[row] === 1) continue;
+      if (rib.rejected?.has(row) !== true && idle(row)) table.remove(row);
     }
   }
 
@@ -204,6 +243,11 @@ export class Ipv4Routes extends FamilyRoutes {
     const lengthBits = view.getUint8(at);
     return this.table.find(readIpv4Prefix(view, at + 1, lengthBits), lengthBits);
   }
+
+  row(view: DataView, at: number): number {
+    const lengthBits = view.getUint8(at);
+    return this.table.insert(readIpv4Prefix(view, at + 1, lengthBits), lengthBits);
+  }
 }
 
 /** IPv6 unicast or multicast. */
@@ -262,6 +306,17 @@ export class Ipv6Routes extends FamilyRoutes {
       bits,
     );
   }
+
+  row(view: DataView, at: number): number {
+    const bits = view.getUint8(at);
+    return this.table.insert(
+      word(view, at, bits, 0),
+      word(view, at, bits, 1),
+      word(view, at, bits, 2),
+      word(view, at, bits, 3),
+      bits,
+    );
+  }
 }
 
 /** Any other family: the entry's own bytes are the key, so a label that changes makes another route. */
@@ -309,6 +364,10 @@ export class OpaqueRoutes extends FamilyRoutes {
 
   find(view: DataView, at: number, length: number): number {
     return this.table.find(this.#over(view), at, length);
+  }
+
+  row(view: DataView, at: number, length: number): number {
+    return this.table.insert(this.#over(view), at, length);
   }
 
   /** The view's bytes at the view's offsets; made anew only when the view is over another buffer. */

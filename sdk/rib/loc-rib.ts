@@ -4,6 +4,7 @@ import type { AttributeTable } from './attribute-table.ts';
 import { BestPath, STEP_MED } from './best-path.ts';
 import { ROW_LIMIT, ROW_RESERVE } from './ipv4-table.ts';
 import type { PeerFacts } from './peer-facts.ts';
+import { RejectedRoutes, type RejectedRoute } from './rejected-routes.ts';
 
 /** Bits of a change. */
 export const BEST_CHANGED = 1;
@@ -47,6 +48,8 @@ export class LocRib {
   refused = 0;
   /** Routes with a stale level. */
   staleRoutes = 0;
+  /** Routes that are stored, and counted, but are no candidates; made at the first `reject`. */
+  rejected: RejectedRoutes | undefined;
   #capacity: number;
   #listHandles: Uint32Array;
   #listPeers: Uint16Array;
@@ -76,6 +79,10 @@ export class LocRib {
 
   /** Stores a peer's route, in place of the one it has for the row and path id. Answers with bits of a change; 0: nothing new. */
   announce(row: number, peer: number, pathId: number, handle: number): number {
+    if (this.rejected !== undefined) {
+      const refused = this.rejected.find(row, peer, pathId);
+      if (refused !== undefined) return this.#announceRejected(this.rejected, refused, handle);
+    }
     if (row >= this.#capacity) this.#grow(row);
     if (pathId !== 0) this.#paths ??= this.#makePaths();
     const best = this.handles[row]!;
@@ -96,6 +103,10 @@ export class LocRib {
 
   /** Takes a peer's route away. Answers with bits of a change; 0: the row has no route at all. */
   withdraw(row: number, peer: number, pathId: number): number {
+    if (this.rejected !== undefined) {
+      const refused = this.rejected.find(row, peer, pathId);
+      if (refused !== undefined) return this.#dropRejected(this.rejected, refused);
+    }
     if (row >= this.#capacity || this.handles[row] === 0) return 0;
     if (this.sources[row] === peer && this.#pathOf(row) === pathId) return this.#removeBest(row);
     let before = 0;
@@ -106,6 +117,59 @@ export class LocRib {
     return ROUTE_ABSENT;
   }
 
+  /** Is there a candidate of this peer and path id? */
+  holds(row: number, peer: number, pathId: number): boolean {
+    const count = this.load(row);
+    const { best } = this;
+    for (let i = 0; i < count; i++) if (best.peer[i] === peer && best.pathId[i] === pathId) return true;
+    return false;
+  }
+
+  /**
+   * The peer's route is no candidate from now on, whatever the peer sends for it, until it is withdrawn or accepted; where it is not there,
+   * that will hold when it comes. Bits of a change.
+   */
+  reject(row: number, peer: number, pathId: number, owner: string, state: number): number {
+    this.rejected ??= new RejectedRoutes();
+    const known = this.rejected.find(row, peer, pathId);
+    if (known !== undefined) {
+      known.owner = owner;
+      known.state = state;
+      return 0;
+    }
+    const route: RejectedRoute = { row, peer, pathId, handle: 0, stale: 0, owner, state };
+    const count = this.load(row);
+    const { best } = this;
+    for (let i = 0; i < count; i++) {
+      if (best.peer[i] !== peer || best.pathId[i] !== pathId) continue;
+      route.handle = best.handle[i]!;
+      route.stale = best.stale[i]!;
+    }
+    let change = 0;
+    if (route.handle !== 0) {
+      this.attributes.hold(route.handle);
+      change = this.withdraw(row, peer, pathId);
+      this.routes++;
+      this.received[peer]!++;
+    }
+    this.rejected.add(route);
+    return change;
+  }
+
+  /** Takes a `reject` back: the route, if it is there, is a candidate again. Bits of a change. */
+  accept(row: number, peer: number, pathId: number): number {
+    const { rejected } = this;
+    const route = rejected?.find(row, peer, pathId);
+    if (rejected === undefined || route === undefined) return 0;
+    const { handle, stale } = route;
+    if (handle !== 0) this.attributes.hold(handle);
+    this.#dropRejected(rejected, route);
+    if (handle === 0) return 0;
+    const change = this.announce(row, peer, pathId, handle);
+    this.attributes.release(handle);
+    return stale === 0 ? change : change | this.markStale(row, peer, stale);
+  }
+
   /** Takes every route of the peer away from the row. */
   dropPeer(row: number, peer: number): number {
     return this.#dropWhere(row, peer, 0);
@@ -113,11 +177,14 @@ export class LocRib {
 
   /** Takes the peer's routes of the row away that are stale at `level` or above. */
   dropStale(row: number, peer: number, level: number): number {
-    return this.#stale === undefined ? 0 : this.#dropWhere(row, peer, level);
+    return this.#stale === undefined && this.rejected === undefined ? 0 : this.#dropWhere(row, peer, level);
   }
 
   /** Gives the peer's routes of the row a stale level (0 = fresh); a later `announce` of the route makes it fresh. */
   markStale(row: number, peer: number, level: number): number {
+    if (this.rejected !== undefined) {
+      for (const route of this.rejected.at(row)) if (route.peer === peer && route.handle !== 0) route.stale = level;
+    }
     if (row >= this.#capacity || this.handles[row] === 0) return 0;
     this.#stale ??= new Uint8Array(this.#capacity);
     this.#listStale ??= new Uint8Array(this.#listCapacity);
@@ -183,6 +250,31 @@ export class LocRib {
     return this.#select(row) | ROUTE_ADDED;
   }
 
+  #announceRejected(rejected: RejectedRoutes, route: RejectedRoute, handle: number): number {
+    const old = route.handle;
+    route.stale = 0;
+    if (old === handle) return 0;
+    this.attributes.hold(handle);
+    if (old === 0) {
+      rejected.arrived(route, handle);
+      this.routes++;
+      this.received[route.peer]!++;
+    } else {
+      route.handle = handle;
+      this.attributes.release(old);
+    }
+    return 0;
+  }
+
+  #dropRejected(rejected: RejectedRoutes, route: RejectedRoute): number {
+    rejected.delete(route);
+    if (route.handle === 0) return 0;
+    this.attributes.release(route.handle);
+    this.routes--;
+    this.received[route.peer]!--;
+    return ROUTE_REMOVED;
+  }
+
   #replaceBest(row: number, handle: number): number {
     const old = this.handles[row]!;
     const refreshed = this.#stale !== undefined && this.#setStale(this.#stale, row, 0);
@@ -238,6 +330,12 @@ export class LocRib {
   }
 
   #dropWhere(row: number, peer: number, lowest: number): number {
+    const { rejected } = this;
+    if (rejected?.has(row) === true) {
+      for (const route of rejected.at(row)) {
+        if (route.peer === peer && route.stale >= lowest) this.#dropRejected(rejected, route);
+      }
+    }
     if (row >= this.#capacity || this.handles[row] === 0) return 0;
     let change = 0;
     let before = 0;

@@ -242,14 +242,14 @@ export class FakeRoutePath implements RoutePath {
   }
 
   /** A route originated by `owner`, as the engine tells it after having sent it. */
-  originate(owner: string, peer: number, prefix: string, attributes: Attributes | undefined, pathId = 0): void {
+  originate(owner: string, peer: number, prefix: string, attributes: Attributes | undefined, pathId = 0, meta = ''): void {
     const target = prefixTarget();
     assert(parsePrefix(prefix, target));
     const nlri = Uint8Array.from([target.lengthBits, ...target.bytes.subarray(0, (target.lengthBits + 7) >>> 3)]);
     const bytes = block(attributes ?? {});
     const family = target.addressLength === 4 ? IPV4_UNICAST : (2 << 8) | 1;
     for (const handler of this.#originations) {
-      handler(owner, peer, family, attributes !== undefined, nlri, 0, nlri.length, pathId, bytes, new Uint8Array(0));
+      handler(owner, peer, family, attributes !== undefined, nlri, 0, nlri.length, pathId, bytes, new Uint8Array(0), meta);
     }
   }
 

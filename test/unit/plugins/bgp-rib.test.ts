@@ -445,3 +445,96 @@ test('installed routes are local, the lower distance wins, and they go with thei
   }
   assert.deepEqual(await best(), ['192.0.2.1', '192.0.2.9'], 'a bad entry refuses the whole call');
 });
+
+/** `[accept, peer, family, prefix, path id, state]` rows by the hidden command, as the engine sends them. */
+async function decide(plugin: RunningPlugin, owner: string, ...decisions: readonly (readonly unknown[])[]): Promise<unknown> {
+  const { status, data, error } = await plugin.ask('rib validate', `${owner} ${JSON.stringify(decisions)}`);
+  assert.equal(status, 'done', error);
+  return data;
+}
+
+const prefixesOf = (answered: unknown): readonly string[] =>
+  rows(answered).map((row) => `${String(row['prefix'])} ${String(row['best-peer'] ?? row['peer'])}`);
+
+test('a refused route is no candidate, whatever its peer sends, until it is accepted, withdrawn or its validator goes', async () => {
+  const { routes, plugin, a, b } = await pair();
+  routes.announce(a, ['10.0.0.0/8', '11.0.0.0/8'], { path: [1] });
+  routes.announce(b, ['10.0.0.0/8'], { path: [1, 2] });
+  routes.flush();
+  const refusal = [0, '192.0.2.1', 'ipv4/unicast', '10.0.0.0/8', 0, 3];
+  const other = [0, '192.0.2.1', 'ipv4/unicast', '11.0.0.0/8', 0, 3];
+  assert.deepEqual(await decide(plugin, 'v', refusal, other), { accepted: 0, rejected: 2, early: 0 });
+  assert.deepEqual(routes.published.at(-1)?.prefixes, ['10.0.0.0/8 b', '11.0.0.0/8 -']);
+  assert.equal(routes.counter?.(a, IPV4_UNICAST), 2);
+  const listed = rows(await answer(plugin, 'rib routes', 'received')).map((row) => [
+    row['prefix'],
+    row['peer'],
+    row['rejected-by'],
+  ]);
+  assert.deepEqual(listed, [
+    ['10.0.0.0/8', '192.0.2.2', undefined],
+    ['10.0.0.0/8', '192.0.2.1', 'v'],
+    ['11.0.0.0/8', '192.0.2.1', 'v'],
+  ]);
+  // Other attributes do not make it a candidate again.
+  const published = routes.published.length;
+  routes.announce(a, ['10.0.0.0/8'], { path: [7] });
+  routes.flush();
+  assert.equal(routes.published.length, published);
+  assert.deepEqual(await decide(plugin, 'v', [1, ...refusal.slice(1)]), { accepted: 1, rejected: 0, early: 0 });
+  assert.deepEqual(prefixesOf(await answer(plugin, 'rib best')), ['10.0.0.0/8 192.0.2.1']);
+  // Withdrawn: the refusal of the other goes with the route.
+  routes.withdraw(a, ['11.0.0.0/8']);
+  routes.announce(a, ['11.0.0.0/8'], { path: [1] });
+  routes.flush();
+  assert.deepEqual(prefixesOf(await answer(plugin, 'rib best')), ['10.0.0.0/8 192.0.2.1', '11.0.0.0/8 192.0.2.1']);
+  await decide(plugin, 'v', refusal, other);
+  await decide(plugin, 'w', other);
+  await plugin.ask('rib remove', 'v');
+  assert.deepEqual(prefixesOf(await answer(plugin, 'rib best')), ['10.0.0.0/8 192.0.2.1']);
+  routes.down(a);
+  routes.drain();
+  routes.flush();
+  assert.equal(routes.counter?.(a, IPV4_UNICAST), 0);
+  const status = (await answer(plugin, 'rib status')) as Record<string, unknown>;
+  assert.deepEqual([status['rejected-routes'], status['routes-in']], [0, 1]);
+});
+
+test('a refusal before its route waits for it; an acceptance or a lost session takes it away', async () => {
+  const { routes, plugin, a } = await pair();
+  const early = (accept: number, prefix: string): readonly unknown[] => [accept, '192.0.2.1', 'ipv4/unicast', prefix, 0, 3];
+  const decisions = [early(0, '10.0.0.0/8'), early(0, '11.0.0.0/8'), early(1, '11.0.0.0/8'), early(1, '12.0.0.0/8')];
+  assert.deepEqual(await decide(plugin, 'v', ...decisions, [0, '203.0.113.9', 'ipv4/unicast', '10.0.0.0/8', 0, 3]), {
+    accepted: 0,
+    rejected: 0,
+    early: 5,
+  });
+  const held = async (): Promise<unknown> =>
+    ((await answer(plugin, 'rib status')) as Record<string, unknown>)['early-rejections'];
+  assert.equal(await held(), 1);
+  routes.announce(a, ['10.0.0.0/8', '11.0.0.0/8'], { path: [1] });
+  routes.flush();
+  assert.deepEqual(prefixesOf(await answer(plugin, 'rib best')), ['11.0.0.0/8 192.0.2.1']);
+  assert.equal(await held(), 0);
+  await decide(plugin, 'v', early(0, '13.0.0.0/8'));
+  routes.down(a);
+  routes.drain();
+  assert.equal(await held(), 0);
+});
+
+test('what an owner says about a route stands beside it, shared by routes, gone with them', async () => {
+  const { routes, plugin, a } = await pair();
+  const originate = (announce: boolean, last: number, meta: string): void =>
+    routes.originate('plugin:p', a, `10.0.${last}.0/24`, announce ? { path: [1] } : undefined, 0, meta);
+  originate(true, 1, '{"source-peer":"192.0.2.9"}');
+  originate(true, 2, '');
+  const shown = async (): Promise<unknown> =>
+    rows(await answer(plugin, 'rib routes', 'sent')).map((row) => [row['prefix'], row['route-meta']]);
+  assert.deepEqual(await shown(), [
+    ['10.0.1.0/24', { 'source-peer': '192.0.2.9' }],
+    ['10.0.2.0/24', undefined],
+  ]);
+  originate(true, 1, '{"b":2}');
+  originate(false, 2, '');
+  assert.deepEqual(await shown(), [['10.0.1.0/24', { b: 2 }]]);
+});
