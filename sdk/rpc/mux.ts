@@ -20,6 +20,11 @@ import { Outbound } from './outbound.ts';
 
 /** Consecutive unreadable lines that are borne. */
 export const BAD_LINE_LIMIT = 100;
+/**
+ * Tells the peer that nobody reads its answer any more: `{"id":"<id of the request>"}`. The protocol has no word for it, so this is
+ * ours, below its methods: who does not know it answers `unknown method` and goes on writing, and nobody minds.
+ */
+export const CANCEL_ANSWER = 'zest-link:cancel-answer';
 /** Ids of given-up calls that are remembered, so that their late answers are no bad lines. */
 const ABANDONED_LIMIT = 10_000;
 
@@ -83,7 +88,12 @@ export class Mux {
   readonly #calls = new Map<number, CallWaiter>();
   readonly #answers = new Map<string, LinkAnswer>();
   readonly #abandoned = new Set<string>();
-  readonly #sources = new Set<AnswerSource>();
+  /** Answers being written, by the peer's id. */
+  readonly #sources = new Map<string, AnswerSource>();
+  /** Ids whose answer has no source yet. */
+  readonly #preparing = new Set<string>();
+  /** Of those, the ones the peer has given up meanwhile. */
+  readonly #unwanted = new Set<string>();
   readonly #controller = new AbortController();
   readonly #answerOwner: ConstructorParameters<typeof LinkAnswer>[1];
   /** Answers whose consumer lags, with the time they are borne; `undefined` = for ever. */
@@ -230,8 +240,15 @@ export class Mux {
   /** Answers a method by records. `RpcError('unknown-command', …)` from the handler answers `nay`. */
   serveAnswer<M extends RecordMethod>(method: M, handler: AnswerHandler<M>): void {
     this.#inbound.serve(method, async (request) => {
-      const source = await handler(decodePayload(method, request.payload), { id: request.id, method, signal: this.signal });
-      await request.answer(source);
+      this.#preparing.add(request.id);
+      try {
+        const source = await handler(decodePayload(method, request.payload), { id: request.id, method, signal: this.signal });
+        this.#preparing.delete(request.id);
+        await request.answer(source);
+      } finally {
+        this.#preparing.delete(request.id);
+        this.#unwanted.delete(request.id);
+      }
     });
   }
 
@@ -343,6 +360,10 @@ export class Mux {
   #route(line: Line): boolean {
     switch (line.kind) {
       case 'request':
+        if (line.method === CANCEL_ANSWER) {
+          this.#cancelled(line.id, line.payload);
+          return true;
+        }
         this.#inbound.add(new InboundRequest(line.id, line.method, line.payload, this.#replies));
         return true;
       case 'ok':
@@ -400,20 +421,38 @@ export class Mux {
         source.cancel();
         return;
       }
-      this.#sources.add(source);
+      this.#sources.set(id, source);
+      if (this.#unwanted.delete(id)) source.cancel();
       try {
         await writeAnswer(id, source, { write: (lines) => this.#write(lines), ready: () => this.#outbound.ready() });
       } catch {
         // The link closed under the answer: the source is cancelled, and nobody is left to tell.
       } finally {
-        this.#sources.delete(source);
+        this.#sources.delete(id);
       }
     },
   };
 
   #forget(answer: LinkAnswer, early: boolean): void {
     this.#answers.delete(answer.id);
-    if (early) this.#abandon(answer.id);
+    if (!early) return;
+    this.#abandon(answer.id);
+    // Its reply concerns nobody.
+    const id = this.#cause === undefined ? this.#request(CANCEL_ANSWER, `{"id":"${answer.id}"}`, () => undefined) : undefined;
+    if (id !== undefined) this.#abandon(id);
+  }
+
+  /** The peer reads one of our answers no more. */
+  #cancelled(id: string, payload: Buffer): void {
+    const unwanted = /^\{"id":"(\d{1,20})"\}$/.exec(payload.toString('latin1', 0, 64))?.[1];
+    if (unwanted === undefined) {
+      this.#replies.error(id, new RpcError('error', 'invalid cancel-answer params: want {"id":"<digits>"}'));
+      return;
+    }
+    const source = this.#sources.get(unwanted);
+    if (source !== undefined) source.cancel();
+    else if (this.#preparing.has(unwanted)) this.#unwanted.add(unwanted);
+    this.#replies.ok(id, undefined);
   }
 
   #abandon(id: string): void {
@@ -453,7 +492,8 @@ export class Mux {
     this.#abandoned.clear();
     this.#inbound.close(cause);
     this.#controller.abort(cause);
-    for (const source of [...this.#sources]) source.cancel();
+    for (const source of [...this.#sources.values()]) source.cancel();
+    this.#unwanted.clear();
     this.#settleClosed(error);
   }
 }
