@@ -2,8 +2,7 @@
 import { lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { familyName } from '../sdk/wire/family.ts';
-import type { ReactorPort, ReactorSettings } from './bgp/port.ts';
+import type { ReactorPort } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
 import { CodecRegistry, type NlriCaller } from './codec/registry.ts';
 import { RouteCommands } from './codec/route-command.ts';
@@ -14,13 +13,15 @@ import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
+import { bindingsByPeer, ConfigInForce, logSettings, needs } from './compose/config-in-force.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
+import { applyPeers } from './compose/config-steps.ts';
 import { askAbout, type Asking, loadWithPlugins } from './compose/declarations.ts';
 import { Originations } from './compose/originations.ts';
-import { Questions, refilter } from './compose/questions.ts';
+import { Questions } from './compose/questions.ts';
 import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
-import { diffConfigs } from './config/diff.ts';
+import { type ReloadOutcome, Transactions } from './compose/transactions.ts';
 import type { RunningConfig } from './config/running.ts';
 import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
@@ -28,11 +29,11 @@ import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import { makeFolders } from './core/folders.ts';
 import type { Log } from './core/log.ts';
-import { type LogLevel, type LogSettings, RootLog } from './core/root-log.ts';
+import { RootLog } from './core/root-log.ts';
 import { type FileText, readSettled } from './core/settled-file.ts';
 import { DnsLookup } from './host/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
-import type { BuiltinPlugin, StartupNeeds } from './host/plan.ts';
+import type { BuiltinPlugin } from './host/plan.ts';
 import { type DeclarationAnswer, type DeclarationRow, declarationRow } from './host/query.ts';
 import { StateStore } from './host/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
@@ -54,10 +55,7 @@ export interface DaemonHandle {
   stop(reason: string): void;
 }
 
-export type ReloadOutcome =
-  | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly errors: readonly string[] };
-
+const STOPPING: ReloadOutcome = { ok: false, errors: ['the daemon is stopping'] };
 const EXIT_FAILED = 1;
 const EXIT_FATAL_PLUGIN = 3;
 
@@ -72,7 +70,7 @@ class Daemon {
   readonly #clock: Clock = systemClock;
   readonly #startedAt = Date.now();
   #builtins: readonly BuiltinPlugin[] = [];
-  #config: RunningConfig | undefined;
+  #configs: ConfigInForce | undefined;
   #rootLog: RootLog | undefined;
   #log: Log | undefined;
   #host: PluginHost | undefined;
@@ -100,7 +98,7 @@ class Daemon {
       process.stderr.write(loaded.text);
       return EXIT_FAILED;
     }
-    this.#config = loaded.config;
+    this.#configs = new ConfigInForce(loaded.config);
     this.#rootLog = new RootLog(logSettings(loaded.config));
     this.#log = this.#rootLog.log('daemon');
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
@@ -172,10 +170,11 @@ class Daemon {
   }
 
   async #start(closers: (() => Promise<void> | void)[]): Promise<void> {
-    const config = this.#config;
+    const configs = this.#configs;
     const rootLog = this.#rootLog;
     const log = this.#log;
-    if (config === undefined || rootLog === undefined || log === undefined) return;
+    if (configs === undefined || rootLog === undefined || log === undefined) return;
+    const config = configs.active;
     const clock = this.#clock;
     const { env, flags } = this.#options;
     const uid = process.getuid?.() ?? 0;
@@ -216,7 +215,7 @@ class Daemon {
       startedAt: this.#startedAt,
       configPath: this.#options.configPath ?? '-',
       state: () => (this.#isStopping() ? 'stopping' : this.#running === undefined ? 'starting' : 'running'),
-      config: () => this.#config,
+      config: (plugin) => configs.of(plugin !== undefined && this.#host?.changeover.isFresh(plugin) === true),
       host: () => this.#host,
       reload: () => this.reload(),
       stop: (reason) => this.stop(reason),
@@ -262,7 +261,7 @@ class Daemon {
         isPlugin: (name) => this.#host?.kindOf(name) !== undefined,
       }),
       commands: dispatcher,
-      config: { sections: (wanted) => sections(this.#config, wanted) },
+      config: configs,
       events: bus,
       codecs: registry,
       builtins: this.#builtins,
@@ -293,29 +292,18 @@ class Daemon {
     }
 
     const configRoutes = new ConfigRoutes(parser, codecs, originations, rootLog.log('config'));
-    this.#running = { reactor, bus, host, questions, configRoutes, rootLog, log };
-    await this.#applyPeers(this.#running, config);
+    const parts = { configs, clock, signal: this.#stopping.signal, reactor, bus, host, questions, configRoutes, rootLog, log };
+    this.#running = { reactor, bus, transactions: new Transactions(parts) };
+    await applyPeers(parts, config.reactor);
     await reactor.start();
     this.#writeMarks(config, closers);
     log.info({ peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path }, 'the daemon is ready');
   }
 
-  /** Peers with the capabilities of the plugins, then the routes of the configuration. */
-  async #applyPeers(parts: Running, config: RunningConfig): Promise<Awaited<ReturnType<ReactorPort['apply']>>> {
-    const settings: ReactorSettings = { ...config.reactor, capabilities: parts.host.capabilities() };
-    parts.questions.check(config.reactor.peers);
-    const applied = await parts.reactor.apply(settings);
-    for (const fault of applied.faults) parts.log.error({ fault }, 'a listener could not be opened');
-    await parts.configRoutes.apply(config.reactor.peers, parts.bus.directory.list);
-    return applied;
-  }
-
   async #reload(): Promise<ReloadOutcome> {
     await this.#started;
-    const parts = this.#running;
-    const before = this.#config;
-    if (parts === undefined || before === undefined || this.#isStopping())
-      return { ok: false, errors: ['the daemon is stopping'] };
+    const running = this.#running;
+    if (running === undefined || this.#isStopping()) return STOPPING;
     if (this.#options.configPath === undefined) {
       return { ok: false, errors: ['the configuration came by standard input: there is no file to read again'] };
     }
@@ -323,44 +311,16 @@ class Daemon {
     // A file that was cut to nothing is being written, or was lost: no reason to end every session.
     if (file.ok && file.text.trim() === '') return this.#refuse([`${this.#options.configPath} is empty`]);
     const loaded = await this.#load(file);
-    if (this.#isStopping()) return { ok: false, errors: ['the daemon is stopping'] };
+    if (this.#isStopping()) return STOPPING;
     if (!loaded.ok) return this.#refuse(loaded.errors);
-    const { config } = loaded;
-    const diff = diffConfigs(before, config);
-    this.#config = config;
-    parts.bus.setBindings(bindingsByPeer(config));
-    const { level, subsystems } = logSettings(config);
-    if (diff.environment.some((name) => name.startsWith('ze.log.'))) parts.rootLog.configure(level, subsystems);
-    const plugins = await parts.host.apply(config.plugins, config.hub, needs(config));
-    if (!plugins.ok) {
-      this.#config = before;
-      parts.bus.setBindings(bindingsByPeer(before));
-      await parts.host.apply(before.plugins, before.hub, needs(before));
-      return this.#refuse([`${plugins.plugin}: ${plugins.reason}`]);
-    }
-    if (this.#isStopping()) return { ok: false, errors: ['the daemon is stopping'] };
-    const applied = await this.#applyPeers(parts, config);
-    const { added, removed, changed, unchanged } = applied;
-    const { refreshed, stale } = await refilter(parts.reactor, parts.log, before.reactor.peers, config.reactor.peers);
-    parts.log.info({ added, removed, changed, unchanged: unchanged.length }, 'configuration reloaded');
-    return {
-      ok: true,
-      report: {
-        'peers-added': added,
-        'peers-removed': removed,
-        'peers-changed': changed,
-        'peers-unchanged': unchanged.length,
-        'peers-refreshed': refreshed,
-        'peers-to-clear': stale,
-        'plugins-added': diff.plugins.added,
-        'plugins-removed': diff.plugins.removed,
-        'plugins-changed': diff.plugins.changed,
-        warnings: loaded.warnings,
-      },
-    };
+    const outcome = await running.transactions.run(loaded.config, loaded.warnings);
+    if (this.#isStopping()) return STOPPING;
+    if (!outcome.ok) return this.#refuse(outcome.errors, outcome.detail);
+    this.#log?.info(outcome.report, 'configuration reloaded');
+    return outcome;
   }
 
-  #refuse(errors: readonly string[]): ReloadOutcome {
+  #refuse(errors: readonly string[], detail: Readonly<Record<string, unknown>> = {}): ReloadOutcome {
     this.#log?.error({ errors }, 'reload refused, the running configuration stays');
     this.#running?.bus.report({
       severity: 'error',
@@ -368,6 +328,7 @@ class Daemon {
       source: 'config',
       subject: this.#options.configPath ?? '-',
       message: errors[0] ?? 'the configuration is invalid',
+      detail,
     });
     return { ok: false, errors };
   }
@@ -398,7 +359,7 @@ class Daemon {
   /** One asking at a time: whoever wants to know meanwhile shares it. */
   async #declarations(): Promise<readonly DeclarationRow[]> {
     const { env, flags } = this.#options;
-    this.#declaring ??= askAbout(this.#config?.plugins ?? [], { env, flags }, this.#asking()).finally(() => {
+    this.#declaring ??= askAbout(this.#configs?.active.plugins ?? [], { env, flags }, this.#asking()).finally(() => {
       this.#declaring = undefined;
     });
     return (await this.#declaring).map(declarationRow);
@@ -469,48 +430,7 @@ function takeOurs(file: string): void {
 interface Running {
   readonly reactor: ReactorPort;
   readonly bus: EventBus;
-  readonly host: PluginHost;
-  readonly questions: Questions;
-  readonly configRoutes: ConfigRoutes;
-  readonly rootLog: RootLog;
-  readonly log: Log;
-}
-
-function bindingsByPeer(config: RunningConfig): ReadonlyMap<string, ReactorSettings['peers'][number]['processes']> {
-  return new Map(config.reactor.peers.map((peer) => [peer.name, peer.processes]));
-}
-
-function sections(
-  config: RunningConfig | undefined,
-  wanted: readonly string[],
-): { readonly root: string; readonly data: string }[] {
-  return wanted.flatMap((root) => {
-    const data = config?.sectionText(root);
-    return data === undefined ? [] : [{ root, data }];
-  });
-}
-
-function needs(config: RunningConfig): StartupNeeds {
-  const { peers } = config.reactor;
-  const bindings = peers.flatMap((peer) => peer.processes);
-  return {
-    roots: config.roots(),
-    families: [...new Set(peers.flatMap((peer) => peer.families.map(({ family }) => familyName(family))))],
-    receiveTypes: [...new Set(bindings.flatMap((binding) => binding.receive))],
-    sendTypes: [...new Set(bindings.flatMap((binding) => binding.send))],
-  };
-}
-
-function logSettings(config: RunningConfig): LogSettings {
-  const { logLevels, logDestination, logBackend, settings } = config.environment;
-  const { '': level = 'warn', ...subsystems } = logLevels as Readonly<Record<string, LogLevel>>;
-  const format = settings.text('log.format');
-  return {
-    level,
-    subsystems,
-    format: format === 'json' ? 'json' : 'text',
-    destination: logBackend === 'stdout' || logDestination === 'stdout' ? 'stdout' : 'stderr',
-  };
+  readonly transactions: Transactions;
 }
 
 /** design §5: `ze.state.dir`, else `$XDG_STATE_HOME/zest`, else `~/.local/state/zest`. */

@@ -17,7 +17,8 @@ export interface DaemonSteering {
   readonly startedAt: number;
   readonly configPath: string;
   state: CommandContext['daemon']['state'];
-  config(): RunningConfig | undefined;
+  /** The one in force; for a plugin that a transaction has started, the candidate. */
+  config(plugin?: string): RunningConfig | undefined;
   host(): PluginHost | undefined;
   declarations: CommandContext['plugins']['declarations'];
   reload: CommandContext['daemon']['reload'];
@@ -119,7 +120,7 @@ function notThere(daemon: DaemonSteering, plugin: string): string | undefined {
 export function granted(daemon: Pick<DaemonSteering, 'config' | 'host'>, plugin: string, send: string, peer: string): boolean {
   const kind = daemon.host()?.kindOf(plugin);
   if (kind === 'built-in' || kind === 'in-process') return true;
-  const bindings = daemon.config()?.processBindings.get(plugin) ?? [];
+  const bindings = daemon.config(plugin)?.processBindings.get(plugin) ?? [];
   return bindings.some((one) => one.peer === peer && sends(one.binding, send));
 }
 

@@ -1,0 +1,72 @@
+// The configuration the daemon runs with, the candidate of a transaction beside it, and what the parts of the engine take from either.
+import { familyName } from '../../sdk/wire/family.ts';
+import type { ConfigSection } from '../../yang/generated/methods.ts';
+import type { ReactorSettings } from '../bgp/port.ts';
+import type { RunningConfig } from '../config/running.ts';
+import type { LogLevel, LogSettings } from '../core/root-log.ts';
+import type { StartupNeeds } from '../host/plan.ts';
+
+export class ConfigInForce {
+  active: RunningConfig;
+  /** While a transaction runs. */
+  candidate: RunningConfig | undefined;
+
+  constructor(active: RunningConfig) {
+    this.active = active;
+  }
+
+  /** Plugins that were started for the candidate live in it already. */
+  of(fresh: boolean): RunningConfig {
+    return fresh ? (this.candidate ?? this.active) : this.active;
+  }
+
+  /** What stage 2 sends. */
+  sections(wanted: readonly string[], fresh: boolean): readonly ConfigSection[] {
+    const config = this.of(fresh);
+    return wanted.flatMap((root) => {
+      const data = config.sectionText(root);
+      return data === undefined ? [] : [{ root, data }];
+    });
+  }
+}
+
+export type Bindings = ReadonlyMap<string, ReactorSettings['peers'][number]['processes']>;
+
+export function bindingsByPeer(config: RunningConfig): Bindings {
+  return new Map(config.reactor.peers.map((peer) => [peer.name, peer.processes]));
+}
+
+/** Bindings of `base`, those of the named processes from `other`. */
+export function bindingsWith(base: RunningConfig, other: RunningConfig, processes: readonly string[]): Bindings {
+  const theirs = bindingsByPeer(other);
+  const isTheirs = ({ process }: { readonly process: string }): boolean => processes.includes(process);
+  return new Map(
+    base.reactor.peers.map((peer) => [
+      peer.name,
+      [...peer.processes.filter((one) => !isTheirs(one)), ...(theirs.get(peer.name) ?? []).filter(isTheirs)],
+    ]),
+  );
+}
+
+export function needs(config: RunningConfig): StartupNeeds {
+  const { peers } = config.reactor;
+  const bindings = peers.flatMap((peer) => peer.processes);
+  return {
+    roots: config.roots(),
+    families: [...new Set(peers.flatMap((peer) => peer.families.map(({ family }) => familyName(family))))],
+    receiveTypes: [...new Set(bindings.flatMap((binding) => binding.receive))],
+    sendTypes: [...new Set(bindings.flatMap((binding) => binding.send))],
+  };
+}
+
+export function logSettings(config: RunningConfig): LogSettings {
+  const { logLevels, logDestination, logBackend, settings } = config.environment;
+  const { '': level = 'warn', ...subsystems } = logLevels as Readonly<Record<string, LogLevel>>;
+  const format = settings.text('log.format');
+  return {
+    level,
+    subsystems,
+    format: format === 'json' ? 'json' : 'text',
+    destination: logBackend === 'stdout' || logDestination === 'stdout' ? 'stdout' : 'stderr',
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * Reloads as transactions (plugin-lifecycle §12): the candidate's own plugins start, every plugin that wants what changes is asked, the
+ * engine takes its steps, and either all of it is in force or nothing is.
+ */
+import { diffConfigs } from '../config/diff.ts';
+import type { RunningConfig } from '../config/running.ts';
+import { Changes } from '../config/transaction/changes.ts';
+import type { PluginOutcome } from '../config/transaction/outcomes.ts';
+import { Transaction, TransactionIds, type TransactionResult } from '../config/transaction/transaction.ts';
+import type { Clock } from '../core/clock.ts';
+import { ConfigEvents } from './config-events.ts';
+import { bindingsByPeer, bindingsWith, needs } from './config-in-force.ts';
+import { applyPeers, ConfigSteps, type StepParts } from './config-steps.ts';
+import { PluginParticipant } from './plugin-participant.ts';
+import { refilter } from './questions.ts';
+
+export interface TransactionParts extends StepParts {
+  readonly clock: Clock;
+  /** The daemon stops. */
+  readonly signal: AbortSignal;
+}
+
+export type ReloadOutcome =
+  | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
+  | {
+      readonly ok: false;
+      readonly errors: readonly string[];
+      /** For reports: who took part and what became of it. */
+      readonly detail?: Readonly<Record<string, unknown>> | undefined;
+    };
+
+export class Transactions {
+  readonly #parts: TransactionParts;
+  readonly #events: ConfigEvents;
+  readonly #ids = new TransactionIds();
+
+  constructor(parts: TransactionParts) {
+    this.#parts = parts;
+    this.#events = new ConfigEvents(parts.bus);
+  }
+
+  /** Puts the candidate in force, or leaves everything as it was. One at a time. */
+  async run(candidate: RunningConfig, warnings: readonly string[]): Promise<ReloadOutcome> {
+    const { configs, clock } = this.#parts;
+    const before = configs.active;
+    const diff = diffConfigs(before, candidate);
+    const id = this.#ids.next(clock.wall());
+    const steps = new ConfigSteps(this.#parts, before, candidate, diff);
+    if (diff.empty) {
+      configs.active = candidate;
+      steps.report.unchanged.push(...candidate.reactor.peers.map((peer) => peer.name));
+      return { ok: true, report: report(id, steps, diff.plugins, [], [], { refreshed: [], stale: [] }, warnings) };
+    }
+    const refused = await this.#begin(before, candidate, [...diff.plugins.added, ...diff.plugins.changed]);
+    if (refused !== undefined) return { ok: false, errors: [refused], detail: { 'transaction-id': id } };
+    const stopped: string[] = [];
+    const result = await this.#transact(id, candidate, steps, [...diff.plugins.removed, ...diff.plugins.changed], stopped);
+    configs.candidate = undefined;
+    if (!result.ok) return await this.#failed(result, before);
+    const refilters = await refilter(this.#parts.reactor, this.#parts.log, before.reactor.peers, candidate.reactor.peers);
+    return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, warnings) };
+  }
+
+  /** Starts what the candidate adds. Returns why it must not be. */
+  async #begin(before: RunningConfig, candidate: RunningConfig, fresh: readonly string[]): Promise<string | undefined> {
+    const { configs, bus, host } = this.#parts;
+    configs.candidate = candidate;
+    bus.setBindings(bindingsWith(before, candidate, fresh));
+    const outcome = await host.changeover.extend(candidate.plugins, needs(candidate));
+    if (outcome.ok) return undefined;
+    await this.#giveUp(before);
+    return `plugin ${outcome.plugin}: ${outcome.reason}`;
+  }
+
+  #transact(
+    id: string,
+    candidate: RunningConfig,
+    steps: ConfigSteps,
+    leaving: readonly string[],
+    stopped: string[],
+  ): Promise<TransactionResult> {
+    const { configs, clock, signal, host, log } = this.#parts;
+    const participants = new Map(
+      host
+        .running()
+        .filter(({ name }) => !leaving.includes(name) && !host.changeover.isFresh(name))
+        .map((plugin) => [plugin.name, new PluginParticipant(plugin, host, clock)]),
+    );
+    const transaction = new Transaction({
+      id,
+      clock,
+      signal,
+      changes: new Changes(configs.active, candidate),
+      participants: [...participants.values()],
+      steps: steps.list(),
+      emit: this.#events.emit,
+      tap: this.#events.tap,
+      commit: () => {
+        configs.active = candidate;
+        configs.candidate = undefined;
+      },
+      broken: (plugin, reason) => {
+        if (participants.get(plugin)?.replaced() !== true) host.restart(plugin, `config transaction: ${reason}`);
+      },
+      warn: (plugin, message) => log.warn({ transaction: id, plugin, reason: message }, 'config transaction'),
+      finish: async () => {
+        stopped.push(...(await host.changeover.settle(candidate.plugins, needs(candidate))));
+        // What they had put into OPENs goes with them.
+        if (stopped.length > 0) await applyPeers(this.#parts, candidate.reactor);
+      },
+    });
+    return transaction.run();
+  }
+
+  async #failed(result: TransactionResult & { readonly ok: false }, before: RunningConfig): Promise<ReloadOutcome> {
+    const { id, phase, plugin, message, plugins } = result;
+    if (phase === undefined) return { ok: false, errors: [message] };
+    await this.#giveUp(before);
+    const who = plugins.some((one) => one.name === plugin) ? `plugin ${plugin}` : plugin;
+    const reason = `${phase}: ${message}`;
+    if (who !== plugin) this.#parts.host.noteFault(plugin, `config ${reason}`);
+    return {
+      ok: false,
+      errors: [who === '' ? reason : `${who}: ${reason}`, ...plugins.flatMap(unrest), `transaction ${id}`],
+      detail: { 'transaction-id': id, phase, plugin, code: result.code, plugins },
+    };
+  }
+
+  /** Nothing of the candidate stays. */
+  async #giveUp(before: RunningConfig): Promise<void> {
+    const { configs, bus, host } = this.#parts;
+    await host.changeover.abandon();
+    configs.candidate = undefined;
+    bus.setBindings(bindingsByPeer(before));
+  }
+}
+
+/** What an operator should know of the others in a failed transaction. */
+function unrest({ name, state, error }: PluginOutcome): readonly string[] {
+  if (state === 'rolled-back') return [`plugin ${name}: rolled back`];
+  return state === 'broken' ? [`plugin ${name}: broken, started anew (${error})`] : [];
+}
+
+function report(
+  id: string,
+  steps: ConfigSteps,
+  plugins: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly changed: readonly string[] },
+  stopped: readonly string[],
+  outcomes: readonly PluginOutcome[],
+  refilters: Awaited<ReturnType<typeof refilter>>,
+  warnings: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const { added, removed, changed, unchanged } = steps.report;
+  return {
+    'transaction-id': id,
+    'peers-added': added,
+    'peers-removed': removed,
+    'peers-changed': changed,
+    'peers-unchanged': unchanged.length,
+    'peers-refreshed': refilters.refreshed,
+    'peers-to-clear': refilters.stale,
+    'plugins-added': plugins.added,
+    'plugins-removed': plugins.removed,
+    'plugins-changed': plugins.changed,
+    'plugins-stopped': stopped,
+    plugins: outcomes.map(({ name, state, operations }) => ({ name, state, operations })),
+    warnings,
+  };
+}
