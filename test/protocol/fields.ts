@@ -250,7 +250,7 @@ export const PROTOCOL: Readonly<Record<string, MethodRows>> = {
   'ze-plugin-callback:config-operation-commit': { input: part({}, ['transaction-id', 'tx-7']), output: RESULT },
   'ze-plugin-callback:validate-open': {
     input: part(
-      { local: open, remote: open },
+      { local: { ...open }, remote: { ...open } },
       ['peer', 'edge1'],
       ['group', 'edges'],
       under('local', OPEN),
