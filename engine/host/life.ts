@@ -148,8 +148,11 @@ export class PluginLife {
     this.#context.moved();
   }
 
-  /** Launches and waits for the plugin's first line; returns what it depends on. Throws PluginFault; all is cleaned up then. */
-  async connect(): Promise<readonly string[]> {
+  /**
+   * Launches and waits for the plugin's first line; returns what it depends on. Throws PluginFault; all is cleaned up then. `failed`
+   * is called before that, which may take seconds.
+   */
+  async connect(failed?: () => void): Promise<readonly string[]> {
     if (this.#context.stopping()) throw stopped();
     const session = this.#newSession();
     this.#stage = 0;
@@ -178,6 +181,7 @@ export class PluginLife {
       this.#context.roles.declare(this.name, claims);
       return [...new Set([...this.spec.dependencies, ...dependencies])];
     } catch (error) {
+      failed?.();
       throw await this.#failed(session, error);
     }
   }
@@ -191,8 +195,8 @@ export class PluginLife {
     if (session !== undefined) await this.#close(session, EXIT_GRACE_MS);
   }
 
-  /** The five stages, then running. Throws PluginFault; all is cleaned up then. The tier is left in either case. */
-  async handshake(tier: Tier): Promise<void> {
+  /** The five stages, then running. Fails as `connect` does. The tier is left in either case, at once. */
+  async handshake(tier: Tier, failed?: () => void): Promise<void> {
     const session = this.#session;
     if (session?.mux === undefined || session.first === undefined) throw new PluginFault('plugin-stopped', 'not connected', 0);
     let ready: ReadyInput = {};
@@ -210,6 +214,8 @@ export class PluginLife {
       this.become('running');
       this.#watch(session);
     } catch (error) {
+      tier.leave(this.name);
+      failed?.();
       throw await this.#failed(session, error);
     } finally {
       tier.leave(this.name);

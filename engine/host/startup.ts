@@ -19,7 +19,25 @@ export interface PhaseHooks {
 
 /** Resolves when every plugin of the phase runs or has failed, and calls of those that run are served. */
 export async function runPhase(lives: readonly PluginLife[], hooks: PhaseHooks): Promise<void> {
-  const dependencies = await connectAll(lives, hooks);
+  /** Failures whose last traces are still being taken away: nobody waits for that but the end of the phase. */
+  const failures: Promise<void>[] = [];
+  const failing = (life: PluginLife, start: (failed: () => void) => Promise<void>): Promise<void> =>
+    new Promise((resolve) => {
+      failures.push(
+        start(resolve)
+          .catch((error: unknown) => hooks.failed(life, error as PluginFault))
+          .finally(resolve),
+      );
+    });
+  const dependencies = new Map<PluginLife, readonly string[]>();
+  // All at once; what each depends on is in its first line.
+  await Promise.all(
+    lives.map((life) =>
+      failing(life, async (failed) => {
+        dependencies.set(life, await life.connect(failed));
+      }),
+    ),
+  );
   const { tiers, cyclic } = layers(inNames(dependencies));
   const byName = new Map(lives.map((life) => [life.name, life]));
   const pick = (names: readonly string[]): PluginLife[] => names.flatMap((name) => byName.get(name) ?? []);
@@ -35,34 +53,18 @@ export async function runPhase(lives: readonly PluginLife[], hooks: PhaseHooks):
     const number = hooks.nextTier();
     const tier = new Tier(names, hooks.clock);
     await Promise.all(
-      pick(names).map(async (life) => {
+      pick(names).map((life) => {
         life.tier = number;
-        try {
-          await life.handshake(tier);
+        return failing(life, async (failed) => {
+          await life.handshake(tier, failed);
           running.push(life);
           hooks.up(life);
-        } catch (error) {
-          hooks.failed(life, error as PluginFault);
-        }
+        });
       }),
     );
   }
   for (const life of running) life.open();
-}
-
-/** Launches all at once and learns what each depends on. */
-async function connectAll(lives: readonly PluginLife[], hooks: PhaseHooks): Promise<Map<PluginLife, readonly string[]>> {
-  const dependencies = new Map<PluginLife, readonly string[]>();
-  await Promise.all(
-    lives.map(async (life) => {
-      try {
-        dependencies.set(life, await life.connect());
-      } catch (error) {
-        hooks.failed(life, error as PluginFault);
-      }
-    }),
-  );
-  return dependencies;
+  await Promise.all(failures);
 }
 
 /** Dependencies as names of this phase's plugins: a built-in under another instance name answers to both. */

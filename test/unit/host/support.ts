@@ -195,7 +195,7 @@ export class RawPlugin {
   async next(): Promise<string> {
     if (this.lines.length <= this.#taken) {
       await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`no line for ${this.site.name}`)), 8000);
+        const timer = setTimeout(() => reject(new Error(`no line for ${this.site.name}`)), 60_000);
         this.#wake = () => {
           clearTimeout(timer);
           resolve();
