@@ -495,7 +495,7 @@ test('a refused route is no candidate, whatever its peer sends, until it is acce
   routes.down(a);
   routes.drain();
   routes.flush();
-  assert.equal(routes.counter?.(a, IPV4_UNICAST), 0);
+  assert.equal(routes.counter(a, IPV4_UNICAST), 0);
   const status = (await answer(plugin, 'rib status')) as Record<string, unknown>;
   assert.deepEqual([status['rejected-routes'], status['routes-in']], [0, 1]);
 });
