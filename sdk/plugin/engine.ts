@@ -22,6 +22,7 @@ import type {
   ValidateOpenOutput,
 } from '../../yang/generated/methods.ts';
 import type { AnswerReader, Collapsed } from '../rpc/answer.ts';
+import { messageOf } from '../rpc/errors.ts';
 import type { RouteCounts, RouteDone } from './engine-calls.ts';
 import {
   EventRouter,
@@ -102,7 +103,10 @@ export class Engine {
     this.#router.onUpdates(handler, options.sent === true);
   }
 
-  /** Sessions up and down; `peer` indexes `engine.peers`. Throws in a plugin placed in the reactor. */
+  /**
+   * Sessions up and down; `peer` indexes `engine.peers`. Outside the engine a promise is awaited before the next event; inside it is not,
+   * and its rejection is a line in the log. Throws in a plugin placed in the reactor.
+   */
   onState(handler: StateHandler): void {
     this.#refuseInReactor('onState', 'engine.routes.onPeerUp and onPeerDown');
     this.#router.onState(handler);
@@ -236,14 +240,15 @@ export class Engine {
   /** Puts what was registered onto the plugin; called once, after setup, with the completed declaration. */
   wire(declared: DeclareRegistrationInput): void {
     this.#registrations.wire(this.plugin, declared);
-    const wiring = this.#router.wire(
-      this.#inProcess && !this.#inReactor,
-      this.#observed,
-      (peers) => {
+    const wiring = this.#router.wire({
+      rows: this.#inProcess && !this.#inReactor,
+      observed: this.#observed,
+      seen: (peers) => {
         this.#directory.current = peers;
       },
-      (gap) => this.log.warn(gap, 'events were dropped: the plugin did not keep up'),
-    );
+      gapUnheard: (gap) => this.log.warn(gap, 'events were dropped: the plugin did not keep up'),
+      failed: (error) => this.log.error({ fault: messageOf(error) }, 'a state handler failed'),
+    });
     const others = wiring?.others ?? [];
     if (this.#started.length > 0 || others.length > 0) {
       this.plugin.onStarted(async () => {

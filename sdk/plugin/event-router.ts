@@ -35,7 +35,8 @@ export interface Gap {
 }
 
 export type UpdatesHandler = (batch: StructuredBatch) => void;
-export type StateHandler = (peer: number, up: boolean, reason: string) => void;
+/** What it returns is of no account but a promise. */
+export type StateHandler = (peer: number, up: boolean, reason: string) => unknown;
 export type TextHandler = (event: string) => Awaitable<void>;
 export type GapHandler = (gap: Gap) => Awaitable<void>;
 
@@ -49,6 +50,20 @@ export interface Wiring {
   /** Takes rows; absent = everything comes as text. */
   readonly structured: ((batch: StructuredBatch) => void) | undefined;
   readonly text: TextHandler;
+}
+
+/** Where a router's plugin lives. */
+export interface RouterSite {
+  /** The engine can deliver rows. */
+  readonly rows: boolean;
+  /** Peers as events show them, where there are no rows. */
+  readonly observed: ObservedPeers;
+  /** The peers of a batch of rows. */
+  readonly seen: (peers: PeerDirectory) => void;
+  /** A gap nobody listens for. */
+  readonly gapUnheard: (gap: Gap) => void;
+  /** A state handler rejected after its batch was over: the engine can't be told any more. */
+  readonly failed: (error: unknown) => void;
 }
 
 const BGP = 'bgp';
@@ -99,11 +114,9 @@ export class EventRouter {
     this.#gaps.push(handler);
   }
 
-  /**
-   * `undefined` when nobody asked for anything. `rows`: the engine can deliver rows. `gapUnheard` is told of a gap nobody listens for.
-   * Throws TypeError when handlers contradict each other.
-   */
-  wire(rows: boolean, peers: ObservedPeers, seen: (peers: PeerDirectory) => void, gapUnheard: GapHandler): Wiring | undefined {
+  /** `undefined` when nobody asked for anything. Throws TypeError when handlers contradict each other. */
+  wire(site: RouterSite): Wiring | undefined {
+    const { rows, observed } = site;
     if (this.#events.size === 0 && this.#texts.length === 0) return undefined;
     const own = this.#texts.filter((taker) => taker.namespace === BGP);
     const wantsRows = this.#updates.length + this.#states.length > 0;
@@ -118,8 +131,8 @@ export class EventRouter {
       peers: wantsRows ? [] : commonPeers(own.map((taker) => taker.peers)),
       format: this.#format(structured),
       others: this.#others(),
-      structured: structured ? this.#rowTaker(seen) : undefined,
-      text: this.#textTaker(structured ? undefined : new ObservedEvent(peers), peers, gapUnheard),
+      structured: structured ? this.#rowTaker(site) : undefined,
+      text: this.#textTaker(structured ? undefined : new ObservedEvent(observed), site),
     };
   }
 
@@ -148,7 +161,7 @@ export class EventRouter {
     return [...spaces].map(([namespace, events]) => ({ namespace, events: [...events] }));
   }
 
-  #rowTaker(seen: (peers: PeerDirectory) => void): (batch: StructuredBatch) => void {
+  #rowTaker({ seen, failed }: RouterSite): (batch: StructuredBatch) => void {
     const updates = new KindRows(STRUCTURED_KIND.update);
     const received = new KindRows(STRUCTURED_KIND.update, RECEIVED);
     const states = new KindRows(STRUCTURED_KIND.state);
@@ -161,18 +174,25 @@ export class EventRouter {
         const mine = sent ? all : some;
         if (mine !== undefined) handler(mine);
       }
-      if (this.#states.length > 0) this.#stateRows(states.over(batch));
+      const changes = this.#states.length > 0 ? states.over(batch) : undefined;
+      if (changes !== undefined) this.#stateRows(changes).catch(failed);
     };
   }
 
-  #stateRows(rows: StructuredBatch | undefined): void {
-    if (rows === undefined) return;
+  /** Rows are read before anything is waited for: the batch is not ours for longer. */
+  async #stateRows(rows: StructuredBatch): Promise<void> {
+    const waiting: Promise<unknown>[] = [];
     for (let row = 0; row < rows.count; row++) {
-      for (const handler of this.#states) handler(rows.peer(row), rows.up(row), rows.reason(row));
+      const [peer, up, reason] = [rows.peer(row), rows.up(row), rows.reason(row)];
+      for (const handler of this.#states) {
+        const done = handler(peer, up, reason);
+        if (done instanceof Promise) waiting.push(done);
+      }
     }
+    await Promise.all(waiting);
   }
 
-  #textTaker(event: ObservedEvent | undefined, peers: ObservedPeers, gapUnheard: GapHandler): TextHandler {
+  #textTaker(event: ObservedEvent | undefined, { observed, gapUnheard }: RouterSite): TextHandler {
     const wantsRows = event !== undefined && this.#updates.length + this.#states.length > 0;
     const [only] = this.#texts;
     // A single handler asked for everything there is: nothing need be read for it.
@@ -193,17 +213,17 @@ export class EventRouter {
         return;
       }
       const bgp = bgpOf(text);
-      if (wantsRows && bgp !== undefined && event.load(bgp)) this.#row(event);
+      if (wantsRows && bgp !== undefined && event.load(bgp)) await this.#row(event);
       const head = bgp === undefined ? headOfLine(text) : headOf(bgp);
       for (const taker of this.#texts) {
-        if (taker.namespace === BGP && wantsHead(taker, head) && wantsPeer(taker, bgp, peers)) await taker.handler(text);
+        if (taker.namespace === BGP && wantsHead(taker, head) && wantsPeer(taker, bgp, observed)) await taker.handler(text);
       }
     };
   }
 
-  #row(event: ObservedEvent): void {
+  async #row(event: ObservedEvent): Promise<void> {
     if (event.kind() === STRUCTURED_KIND.state) {
-      this.#stateRows(event);
+      await this.#stateRows(event);
       return;
     }
     for (const { handler, sent } of this.#updates) if (sent || event.direction() !== SENT) handler(event);

@@ -236,7 +236,7 @@ export class Plugin extends PluginHandlers {
       trace: this.#options.trace,
       // An answer that is read slowly holds the engine back; events wait behind it, so not for longer than they can.
       whenAnswerFull: 'pause',
-      answerQueueBytes: 4 << 20,
+      answerQueueBytes: 2 << 20,
       answerPauseMs: 2000,
     });
     this.#mux = mux;

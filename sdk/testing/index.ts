@@ -11,6 +11,8 @@ export {
   startProcess,
   TestHub,
 } from './hub.ts';
+export { readRecording, record, type RecordedLine, Recorder } from './recording.ts';
+export { golden, replay, type Replayed, type ReplayOptions } from './replay.ts';
 export type { Executed, FakeEngineOptions, LoggedLine, PluginUnderTest } from './under-test.ts';
 export {
   type TestPrefix,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { definePlugin, type Engine, type RoutePath } from '../../../sdk/plugin/index.ts';
 import { pipePair } from '../../../sdk/rpc/index.ts';
-import { EngineLink } from '../../../sdk/testing/index.ts';
+import { EngineLink, FakeEngine } from '../../../sdk/testing/index.ts';
 
 const awake = setInterval(() => undefined, 1000);
 after(() => clearInterval(awake));
@@ -215,6 +215,23 @@ test('events of another namespace are subscribed to when the plugin is up and co
   );
   assert.deepEqual(subscribed, { namespace: 'bgp-rib', events: ['best-change'], envelope: true });
   assert.deepEqual(got, ['started', '{"family":"ipv4/unicast","id":18446744073709551615}', 'state']);
+});
+
+test('a state handler that rejects is told to the engine outside, and to the log inside', async () => {
+  const failing = definePlugin({
+    name: 'failing',
+    setup: (engine) => engine.onState(() => Promise.reject(new Error('no route'))),
+  });
+  for (const inProcess of [false, true]) {
+    await using engine = await FakeEngine.start(failing, { inProcess });
+    if (inProcess) await engine.up('edge');
+    else await assert.rejects(engine.up('edge'), /no route/);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(
+      engine.logged,
+      inProcess ? [{ level: 'error', fields: { fault: 'no route' }, message: 'a state handler failed' }] : [],
+    );
+  }
 });
 
 test('a plugin placed in the reactor is told where its updates are', async () => {
