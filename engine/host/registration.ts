@@ -65,8 +65,10 @@ export class Registry {
   register(plugin: string, declaration: DeclareRegistrationInput, terms: Terms): Refusal | undefined {
     const entry: Entry = { declaration, capabilities: [], undo: [] };
     const refusal = this.#register(plugin, declaration, terms, entry);
-    if (refusal === undefined) this.#entries.set(plugin, entry);
-    else undoAll(entry);
+    if (refusal === undefined) {
+      this.#entries.set(plugin, entry);
+      this.#filters.set(plugin, declaration.filters ?? []);
+    } else undoAll(entry);
     return refusal;
   }
 
