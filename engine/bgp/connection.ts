@@ -21,6 +21,8 @@ import { connected, step } from './fsm.ts';
 import type { Effect, Event, Notice, State, TimerName } from './fsm.ts';
 import type { ReadArea, Session, SessionOwner } from './session.ts';
 
+/** RFC 6608: an OPEN out of place in OpenSent. */
+const UNEXPECTED_OPEN: Notice = { code: 5, subcode: 1, data: Uint8Array.of(OPEN) };
 const KEEPALIVE_MESSAGE = keepalive();
 /** ms granted to a hold timer that expired although the event loop may not have read what waits in the kernel. */
 const HOLD_GRACE = 1000;
@@ -33,8 +35,12 @@ export interface ConnectionOwner {
   /** ms of the connect-retry timer to be started now, for the state just entered; 0 = this machine does not dial. */
   connectRetryMs(connection: Connection): number;
   openMessage(connection: Connection): Uint8Array;
-  /** Judges the OPEN at `at`; a notice refuses it, false drops this connection in favour of another. */
-  judgeOpen(connection: Connection, at: number, length: number): Notice | boolean;
+  /** Judges the OPEN at `at`; a notice refuses it. */
+  judgeOpen(connection: Connection, at: number, length: number): Notice | undefined;
+  /** Has others judge the OPEN that was accepted; undefined: there is nobody to wait for. */
+  validateOpen(connection: Connection): Promise<Notice | undefined> | undefined;
+  /** The OPEN counts; false: this connection was dropped in favour of another. */
+  enterOpen(connection: Connection): boolean;
   /** Between 0.75 and 1: RFC 4271 §10 asks for jitter, never beyond a third of the hold time. */
   jitter(): number;
   sessionUp(connection: Connection): void;
@@ -79,6 +85,10 @@ export class Connection implements SessionOwner {
   readonly #sendHold: Deadline;
   #heard = false;
   #graced = false;
+  /** The question about the peer's OPEN that is out. */
+  #judging: Promise<Notice | undefined> | undefined;
+  /** A KEEPALIVE came meanwhile. */
+  #confirmed = false;
 
   constructor(owner: ConnectionOwner, deadlines: Deadlines) {
     this.#owner = owner;
@@ -169,7 +179,9 @@ export class Connection implements SessionOwner {
         break;
       }
       case KEEPALIVE:
-        this.apply({ kind: 'keepalive' });
+        // The peer confirms our OPEN while its own is still judged.
+        if (this.#judging !== undefined) this.#confirmed = true;
+        else this.apply({ kind: 'keepalive' });
         break;
       case ROUTE_REFRESH:
         if (this.state === 'established') this.#owner.refresh(at, length);
@@ -211,9 +223,37 @@ export class Connection implements SessionOwner {
       this.apply({ kind: 'open' });
       return;
     }
-    const judged = this.#owner.judgeOpen(this, at, length);
-    if (judged === true) this.apply({ kind: 'open' });
-    else if (judged !== false) this.apply({ kind: 'fault', notice: judged, reason: 'open-refused' });
+    // A second OPEN while the first is judged is out of place.
+    if (this.#judging !== undefined) {
+      this.apply({ kind: 'fault', notice: UNEXPECTED_OPEN, reason: 'unexpected-open' });
+      return;
+    }
+    const refused = this.#owner.judgeOpen(this, at, length);
+    const judging = refused === undefined ? this.#owner.validateOpen(this) : undefined;
+    if (judging === undefined) {
+      this.#openJudged(refused);
+      return;
+    }
+    // Timers go on; what the peer says meanwhile is looked at in `message`. A connection that goes forgets that it asked.
+    this.#judging = judging;
+    void judging.then((notice) => {
+      if (this.#judging !== judging) return;
+      const confirmed = this.#confirmed;
+      this.#judging = undefined;
+      this.#confirmed = false;
+      this.#openJudged(notice);
+      if (confirmed && this.isConfirming) this.apply({ kind: 'keepalive' });
+    });
+  }
+
+  #openJudged(refused: Notice | undefined): void {
+    if (refused !== undefined) this.apply({ kind: 'fault', notice: refused, reason: 'open-refused' });
+    else if (this.#owner.enterOpen(this)) this.apply({ kind: 'open' });
+  }
+
+  /** Our KEEPALIVE answered the OPEN, the peer's is awaited. */
+  get isConfirming(): boolean {
+    return this.state === 'open-confirm';
   }
 
   #perform(effect: Effect): void {
@@ -320,6 +360,8 @@ export class Connection implements SessionOwner {
     this.#sendHold.clear();
     this.#heard = false;
     this.#graced = false;
+    this.#judging = undefined;
+    this.#confirmed = false;
   }
 
   #release(): void {

@@ -121,6 +121,13 @@ export function connected(state: State): boolean {
   return state === 'open-sent' || state === 'open-confirm' || state === 'established';
 }
 
+const ORDER: readonly State[] = ['idle', 'active', 'connect', 'open-sent', 'open-confirm', 'established'];
+
+/** Of two connections' states the one the operator sees. */
+export function furthest(a: State, b: State): State {
+  return ORDER.indexOf(b) > ORDER.indexOf(a) ? b : a;
+}
+
 /** What `event` does in state `from`. Total: every pair has an answer, and no answer keeps anything of `from` alive twice. */
 export function step(from: State, event: Event): Step {
   switch (event.kind) {

@@ -3,11 +3,9 @@
  * Frames and timers of a connection are `connection.ts`'s; routes are the reactor's, reached through `PeerHost`.
  */
 import type * as net from 'node:net';
-import { addressBytes } from '../../sdk/wire/address.ts';
 import type { ContextTable, WireContext } from '../../sdk/wire/context.ts';
 import { plainContext } from '../../sdk/wire/context.ts';
 import { HEADER_LENGTH, NOTIFICATION, UPDATE } from '../../sdk/wire/message.ts';
-import type { Negotiated } from '../../sdk/wire/negotiate.ts';
 import { CONNECTION_COLLISION, decodeNotification, shutdownText } from '../../sdk/wire/notification.ts';
 import type { OpenMessage } from '../../sdk/wire/open.ts';
 import { encodeOpen } from '../../sdk/wire/open.ts';
@@ -19,26 +17,20 @@ import type { ChunkPool } from './chunk.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
 import { MessageCounters } from './counters.ts';
-import { ExportLine } from './export-line.ts';
-import type { LineHost, LineOwner } from './export-line.ts';
-import type { Notice, State } from './fsm.ts';
-import { acceptOpen, describeNegotiated, openFor, restartsGracefully } from './open.ts';
+import type { LineHost } from './export-line.ts';
+import { furthest, type Notice, type State } from './fsm.ts';
+import { describeNegotiated, restartsGracefully } from './open.ts';
+import { Opens } from './opens.ts';
+import type { Agreement, Judged } from './opens.ts';
 import { Outbox } from './outbox.ts';
 import type { NegotiatedSnapshot, PeerSettings, PluginCapability } from './port.ts';
+import { isEndOfRib, Sender, type SenderOwner } from './sender.ts';
 import type { ReadArea } from './session.ts';
 import { Session } from './session.ts';
 
 /** ms an attempt to connect may take before a new one replaces it. */
 const CONNECT_TIMEOUT = 30_000;
 const LEAST_SEND_HOLD = 480_000;
-const ORDER: Readonly<Record<State, number>> = {
-  idle: 0,
-  active: 1,
-  connect: 2,
-  'open-sent': 3,
-  'open-confirm': 4,
-  established: 5,
-};
 
 /** What a peer asks of the reactor it lives in. */
 export interface PeerHost {
@@ -47,6 +39,8 @@ export interface PeerHost {
   readonly contexts: ContextTable;
   readonly chunks: ChunkPool;
   readonly filters: LineHost;
+  /** Asks about an OPEN that we would accept; a notice refuses it. undefined: nobody is asked. */
+  validateOpen(peer: Peer, local: OpenMessage, remote: OpenMessage): Promise<Notice | undefined> | undefined;
   openWaitMs(): number;
   /** Every peer's port, 0 = its own. */
   portOverride(): number;
@@ -67,15 +61,6 @@ export interface PeerHost {
   failed(peer: Peer, code: 'notification-sent' | 'notification-received' | 'session-dropped', message: string): void;
 }
 
-/** Everything an established session knows beyond its bytes. */
-export interface Agreement {
-  readonly local: OpenMessage;
-  readonly remote: OpenMessage;
-  readonly negotiated: Negotiated;
-  readonly receive: WireContext;
-  readonly send: WireContext;
-}
-
 /** Why a peer's socket is not read; any one of them holds it. */
 export const HELD_BY_OPERATOR = 1;
 export const HELD_BY_CONSUMER = 2;
@@ -83,7 +68,7 @@ export const HELD_BY_PIPELINE = 4;
 export const HELD_BY_RING = 8;
 export const HELD_BY_CONGESTION = 16;
 
-export class Peer implements ConnectionOwner {
+export class Peer implements ConnectionOwner, SenderOwner {
   readonly index: number;
   settings: PeerSettings;
   readonly counters = new MessageCounters();
@@ -92,8 +77,7 @@ export class Peer implements ConnectionOwner {
   /** The machine that counts; the rival exists while a second connection does (RFC 4271 §6.8). */
   #primary: Connection;
   #rival: Connection;
-  readonly #agreements = new Map<Connection, Agreement>();
-  readonly #localOpens = new Map<Connection, OpenMessage>();
+  readonly #opens: Opens;
   readonly #host: PeerHost;
   readonly #restart: Deadline;
   readonly #backoff: Backoff;
@@ -112,18 +96,18 @@ export class Peer implements ConnectionOwner {
   #bytesReceivedBefore = 0;
   #bytesSentBefore = 0;
   #gapBefore = 0;
-  /** Of a session with export filters: the way every message to the peer takes. */
-  #line: ExportLine | undefined;
-  #lineMovedAt = 0;
+  readonly #sender: Sender;
 
   constructor(host: PeerHost, index: number, settings: PeerSettings) {
     this.#host = host;
     this.index = index;
     this.settings = settings;
     this.area = host.area;
+    this.#opens = new Opens(host.contexts);
     this.outbox = new Outbox(this, host.chunks);
     this.#primary = new Connection(this, host.deadlines);
     this.#rival = new Connection(this, host.deadlines);
+    this.#sender = new Sender(this, this, { ...host.filters, now: () => host.deadlines.clock.now() });
     this.#restart = host.deadlines.create(() => this.#start(false));
     this.#backoff = new Backoff(settings.connectRetrySeconds);
   }
@@ -146,11 +130,11 @@ export class Peer implements ConnectionOwner {
 
   /** The state the operator sees: that of the connection that got furthest. */
   get state(): State {
-    return ORDER[this.#rival.state] > ORDER[this.#primary.state] ? this.#rival.state : this.#primary.state;
+    return furthest(this.#primary.state, this.#rival.state);
   }
 
   get agreement(): Agreement | undefined {
-    return this.#agreements.get(this.#primary);
+    return this.#opens.agreement(this.#primary);
   }
 
   get session(): Session | undefined {
@@ -159,13 +143,12 @@ export class Peer implements ConnectionOwner {
 
   /** Bytes on their way to the peer that the kernel has not taken. */
   get queuedBytes(): number {
-    const queued = this.#primary.session?.queuedBytes ?? 0;
-    return this.#line === undefined ? queued : queued + this.#line.waitingBytes;
+    return (this.#primary.session?.queuedBytes ?? 0) + this.#sender.waitingBytes;
   }
 
   /** ms of the clock when bytes to the peer last got on; -Infinity while there is no session. */
   get progressAt(): number {
-    return Math.max(this.#primary.session?.progressAt ?? -Infinity, this.#line === undefined ? -Infinity : this.#lineMovedAt);
+    return this.#sender.progressAt;
   }
 
   get bytesReceived(): number {
@@ -203,8 +186,7 @@ export class Peer implements ConnectionOwner {
     this.settings = settings;
     this.#backoff.configure(settings.connectRetrySeconds);
     this.#primary.sendHoldMs = this.#sendHoldMs(this.#primary.holdMs);
-    if (this.#line !== undefined) this.#line.configure();
-    else if (this.established && settings.exportFilters.length > 0) this.#line = this.#makeLine(false);
+    if (this.established) this.#sender.configure();
   }
 
   /** Ends the session with a Cease; `again`: it comes back by itself. A peer that is down for good is woken by that. */
@@ -263,46 +245,19 @@ export class Peer implements ConnectionOwner {
       done?.();
       return;
     }
-    if (this.#line === undefined) {
-      this.#deliver(bytes, done);
-      return;
-    }
-    this.#line.take(bytes);
-    done?.();
-  }
-
-  /** Counted, told and written. */
-  #deliver(bytes: Uint8Array, done?: () => void): void {
-    for (let at = 0; at < bytes.length; ) {
-      const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
-      this.seen(bytes[at + 18]!, true, bytes, at, length);
-      at += length;
-    }
-    this.#write(bytes, done);
-  }
-
-  #write(bytes: Uint8Array, done?: () => void): void {
-    const session = this.#primary.session;
-    if (session === undefined) {
-      done?.();
-      return;
-    }
-    session.write(bytes, done);
-    this.#primary.watchSending();
+    this.#sender.messages(bytes, done);
   }
 
   /** Bytes as they are, in the order of everything else to the peer; false: there is no connection. */
   sendRaw(bytes: Uint8Array): boolean {
     if (this.#primary.session === undefined) return false;
-    if (this.#line === undefined) this.#write(bytes);
-    else this.#line.takeRaw(bytes);
+    this.#sender.raw(bytes);
     return true;
   }
 
   /** UPDATEs only, their number known: nothing is looked at unless somebody wants events. */
   sendUpdates(bytes: Uint8Array, messages: number, watched: boolean, done: () => void): void {
-    const session = this.#primary.session;
-    if (session === undefined || !this.established) {
+    if (this.#primary.session === undefined || !this.established) {
       done();
       return;
     }
@@ -311,13 +266,12 @@ export class Peer implements ConnectionOwner {
       done();
       return;
     }
-    if (watched || this.#line !== undefined) {
-      this.sendMessages(bytes, done);
+    if (watched || this.#sender.filters) {
+      this.#sender.messages(bytes, done);
       return;
     }
     this.counters.updatesSent += messages;
-    session.write(bytes, done);
-    this.#primary.watchSending();
+    this.#sender.write(bytes, done);
   }
 
   /** A message of any kind after everything gathered so far; leaves with the next flush. */
@@ -350,8 +304,7 @@ export class Peer implements ConnectionOwner {
   }
 
   openMessage(connection: Connection): Uint8Array {
-    const open = openFor(this.settings, this.#host.capabilities());
-    this.#localOpens.set(connection, open);
+    const open = this.#opens.offer(connection, this.settings, this.#host.capabilities());
     if (connection.session !== undefined) {
       connection.session.extendedReceive =
         this.settings.extendedMessage === 'enable' || this.settings.extendedMessage === 'require';
@@ -359,23 +312,22 @@ export class Peer implements ConnectionOwner {
     return encodeOpen(open);
   }
 
-  judgeOpen(connection: Connection, at: number, length: number): Notice | boolean {
-    const local = this.#localOpens.get(connection);
-    if (local === undefined) return false;
-    const own = addressBytes(connection.session?.localAddress ?? '');
-    const ownIpv4 = own?.length === 4 ? new DataView(own.buffer, own.byteOffset).getUint32(0) : 0;
-    const verdict = acceptOpen(this.settings, local, ownIpv4, this.area.bytes, at, length);
-    if (!verdict.ok) return verdict.notice;
-    if (!this.#survives(connection, local, verdict.remote)) return false;
-    const { negotiated, remote } = verdict;
-    this.#agreements.set(connection, {
-      local,
-      remote,
-      negotiated,
-      receive: this.#host.contexts.intern(negotiated.receive),
-      send: this.#host.contexts.intern(negotiated.send),
-    });
-    connection.holdMs = negotiated.holdTimeSeconds * 1000;
+  judgeOpen(connection: Connection, at: number, length: number): Notice | undefined {
+    return this.#opens.judge(connection, this.settings, this.area.bytes, at, length);
+  }
+
+  validateOpen(connection: Connection): Promise<Notice | undefined> | undefined {
+    const judged = this.#opens.judged(connection);
+    // Beside an established session it will be refused anyway, unless that is to be replaced.
+    if (judged === undefined || (this.#other(connection).state === 'established' && !this.#gives(connection))) return undefined;
+    return this.#host.validateOpen(this, judged.local, judged.remote);
+  }
+
+  enterOpen(connection: Connection): boolean {
+    const judged = this.#opens.judged(connection);
+    if (judged === undefined || !this.#survives(connection, judged)) return false;
+    this.#opens.enter(connection, judged);
+    connection.holdMs = judged.negotiated.holdTimeSeconds * 1000;
     connection.sendHoldMs = this.#sendHoldMs(connection.holdMs);
     return true;
   }
@@ -393,14 +345,14 @@ export class Peer implements ConnectionOwner {
     if (this.#rival.state === 'connect' || this.#rival.state === 'active') {
       this.#rival.apply({ kind: 'collision', notice: COLLISION });
     }
-    const agreement = this.#agreements.get(connection)!;
+    const agreement = this.#opens.agreement(connection)!;
     this.receive = agreement.receive;
     this.send = agreement.send;
     this.#backoff.reset();
     this.#upSince = this.#host.deadlines.clock.now();
     this.establishedAt = this.#host.deadlines.clock.wall();
     if (this.#holds !== 0) connection.session?.pause();
-    if (this.settings.exportFilters.length > 0) this.#line = this.#makeLine(true);
+    this.#sender.open();
     this.#host.up(this);
   }
 
@@ -410,14 +362,12 @@ export class Peer implements ConnectionOwner {
     this.receive = DOWN;
     this.send = DOWN;
     this.outbox.clear();
-    this.#line?.clear();
-    this.#line = undefined;
+    this.#sender.close();
     this.#host.down(this, reason);
   }
 
   ended(connection: Connection, reason: string, again: boolean, damp: boolean): void {
-    this.#agreements.delete(connection);
-    this.#localOpens.delete(connection);
+    this.#opens.forget(connection);
     if (connection === this.#rival || !this.#running) return;
     if (this.#rival.state !== 'idle') {
       // The other connection carries on.
@@ -486,20 +436,37 @@ export class Peer implements ConnectionOwner {
     this.#host.readDone(this);
   }
 
+  queued(): void {
+    this.#primary.watchSending();
+  }
+
+  moved(): void {
+    this.#host.wrote(this);
+  }
+
   wrote(connection: Connection): void {
     if (connection === this.#primary) this.#host.wrote(this);
   }
 
+  #other(connection: Connection): Connection {
+    return connection === this.#primary ? this.#rival : this.#primary;
+  }
+
+  /** RFC 4724 §4.2: a restarted peer's new connection replaces the established one. */
+  #gives(connection: Connection): boolean {
+    const agreement = this.#opens.agreement(this.#other(connection));
+    return agreement !== undefined && restartsGracefully(agreement.local, agreement.negotiated);
+  }
+
   /** RFC 4271 §6.8 and RFC 6286 §2.3: of two connections the one that the higher identifier (then AS) began survives. */
-  #survives(connection: Connection, local: OpenMessage, remote: OpenMessage): boolean {
-    const other = connection === this.#primary ? this.#rival : this.#primary;
+  #survives(connection: Connection, { local, remote }: Judged): boolean {
+    const other = this.#other(connection);
     if (other.state === 'established') {
-      const agreement = this.#agreements.get(other);
-      if (agreement === undefined || !restartsGracefully(agreement.local, agreement.negotiated)) {
+      if (!this.#gives(connection)) {
         connection.apply({ kind: 'collision', notice: COLLISION });
         return false;
       }
-      // RFC 4724 §4.2: a restarted peer's new connection replaces the old one, which is closed without a word.
+      // The old one is closed without a word.
       other.apply({ kind: 'tcp-failed', reason: 'tcp-failure' });
       return true;
     }
@@ -522,23 +489,6 @@ export class Peer implements ConnectionOwner {
     this.#primary.apply({ kind: 'start', passive: true });
   }
 
-  #makeLine(whole: boolean): ExportLine {
-    const owner: LineOwner = {
-      deliver: (bytes) => this.#deliver(bytes),
-      deliverRaw: (bytes) => this.#write(bytes),
-      late: (release) => {
-        const session = this.#primary.session;
-        this.#lineMovedAt = this.#host.deadlines.clock.now();
-        session?.cork();
-        release();
-        session?.uncork();
-        this.#host.wrote(this);
-      },
-    };
-    this.#lineMovedAt = this.#host.deadlines.clock.now();
-    return new ExportLine(this, owner, this.#host.filters, whole);
-  }
-
   #sendHoldMs(holdMs: number): number {
     const { sendHoldTimeSeconds } = this.settings;
     return sendHoldTimeSeconds > 0 ? sendHoldTimeSeconds * 1000 : Math.max(LEAST_SEND_HOLD, 2 * holdMs);
@@ -547,12 +497,3 @@ export class Peer implements ConnectionOwner {
 
 const DOWN = plainContext({ families: [] });
 const COLLISION = cease(CONNECTION_COLLISION);
-
-/** RFC 4724 §2: an UPDATE with nothing in it, or with an empty MP_UNREACH_NLRI alone. */
-function isEndOfRib(bytes: Uint8Array, at: number, length: number): boolean {
-  if (length === HEADER_LENGTH + 4) return true;
-  const body = at + HEADER_LENGTH;
-  if (bytes[body] !== 0 || bytes[body + 1] !== 0 || bytes[body + 5] !== 15) return false;
-  const extended = (bytes[body + 4]! & 0x10) !== 0;
-  return length === HEADER_LENGTH + (extended ? 11 : 10);
-}

@@ -6,6 +6,7 @@ import type { ContextFacts, WireContext } from '../../sdk/wire/context.ts';
 import { ContextTable } from '../../sdk/wire/context.ts';
 import { familyName } from '../../sdk/wire/family.ts';
 import { OUT_OF_RESOURCES } from '../../sdk/wire/notification.ts';
+import type { OpenMessage } from '../../sdk/wire/open.ts';
 import { decodeRefresh } from '../../sdk/wire/refresh.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Deadline } from '../core/deadlines.ts';
@@ -19,7 +20,9 @@ import { EventFeed } from './events.ts';
 import type { LineHost } from './export-line.ts';
 import { Injector } from './inject.ts';
 import { OriginatedStore } from './originated-store.ts';
-import { FilterQuestion } from './filter-question.ts';
+import { FilterQuestion, noticeOf } from './filter-question.ts';
+import type { Notice } from './fsm.ts';
+import { openFacts } from './opens.ts';
 import { HELD_BY_CONGESTION } from './peer.ts';
 import type { Peer, PeerHost } from './peer.ts';
 import { PeerTable } from './peer-table.ts';
@@ -173,6 +176,20 @@ export class Plane {
     this.#flushing = undefined;
   }
 
+  async #validateOpen(peer: Peer, local: OpenMessage, remote: OpenMessage): Promise<Notice | undefined> {
+    const answer = await this.#ask({
+      kind: 'open',
+      peer: identityOf(peer),
+      local: openFacts(local),
+      remote: openFacts(remote),
+    });
+    if (answer.kind !== 'reject' && answer.kind !== 'teardown') return undefined;
+    const refusal = answer.kind === 'reject' ? { code: 0, subcode: 0, reason: '' } : answer;
+    const why = refusal.reason === '' ? 'without a reason' : refusal.reason;
+    this.voice.report('error', 'open-refused', peer.settings.remoteAddress, `a plugin refused the OPEN: ${why}`);
+    return noticeOf(refusal);
+  }
+
   #known(facts: ContextFacts): WireContext {
     const context = this.contexts.intern(facts);
     this.#contextsById[context.checkId] = context;
@@ -200,6 +217,7 @@ export class Plane {
       contexts: this.contexts,
       chunks: this.chunks,
       filters: this.questions,
+      validateOpen: (peer, local, remote) => (this.validatesOpen ? this.#validateOpen(peer, local, remote) : undefined),
       openWaitMs: () => this.settings.openWaitSeconds * 1000,
       portOverride: () => this.settings.portOverride,
       capabilities: (): readonly PluginCapability[] => this.settings.capabilities,

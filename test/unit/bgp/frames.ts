@@ -1,3 +1,3 @@
 // Names of the wire that the tests of this folder share.
-export { ROUTE_REFRESH, UPDATE, keepalive } from '../../../sdk/wire/message.ts';
+export { KEEPALIVE, OPEN, ROUTE_REFRESH, UPDATE, keepalive } from '../../../sdk/wire/message.ts';
 export { message } from './lab.ts';
