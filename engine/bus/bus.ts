@@ -26,6 +26,7 @@ import type { Pools } from './queue.ts';
 import { RecentEvents } from './recent.ts';
 import { ReportBus } from './reports.ts';
 import { StructuredPool } from './structured.ts';
+import { Unbound } from './unbound.ts';
 import type { SubscribeInput } from './subscriptions.ts';
 import { ENVELOPE, EVERYTHING, NO_MATCH, parseSubscribe, parseSubscribeCommand, rowBit, SENT_SHIFT } from './subscriptions.ts';
 import type { Turn } from './turns.ts';
@@ -103,6 +104,7 @@ export class EventBus {
   readonly #rows: StructuredPool;
   readonly #schedule: (action: () => void) => void;
   readonly #pressure: Pressure;
+  readonly #unbound: Unbound;
   readonly #monitors = new Set<Monitor>();
   readonly #listeners = new Map<string, Set<EmittedListener>>();
   /** Highest tier first, then by name. */
@@ -120,6 +122,7 @@ export class EventBus {
     this.#clock = options.clock;
     this.#log = options.log;
     this.reports = options.reports ?? new ReportBus(() => options.clock.wall());
+    this.#unbound = new Unbound(this.reports, options.log);
     this.#encoder = new EventEncoder(options.registry);
     this.#rows = new StructuredPool(this.#peers);
     this.#schedule = options.schedule ?? queueMicrotask;
@@ -191,6 +194,7 @@ export class EventBus {
   setBindings(bindings: ReadonlyMap<string, readonly ProcessBinding[]>): void {
     this.#bindings = bindings;
     this.#refreshAll();
+    this.#unbound.check(this.#processes, bindings);
   }
 
   /** Roles that their holders cannot perform for a peer with these bindings: its state events name them (plugin-lifecycle §4). */
@@ -211,6 +215,7 @@ export class EventBus {
     const changed = (): void => {
       process.refresh(this.#peers, this.#bindings);
       this.#tellReactor();
+      this.#unbound.check(this.#processes, this.#bindings);
     };
     changed();
     return {
@@ -370,6 +375,7 @@ export class EventBus {
     if (process.counted) this.#reactor?.cacheConsumer(process.name, 'none');
     process.counted = false;
     this.#tellReactor();
+    this.#unbound.check(this.#processes, this.#bindings);
   }
 
   #failed(process: BusProcess, failure: ProcessFailure): void {

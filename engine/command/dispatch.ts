@@ -108,7 +108,11 @@ export class Dispatcher implements PeerNames, CommandRegistry {
   add(plugin: string, commands: readonly CommandDecl[]): readonly string[] {
     const refused: string[] = [];
     for (const declared of commands) {
-      const reason = this.tree.add(pluginCommand(plugin, declared));
+      const option = declared.name.split(/\s+/).find((word) => word.startsWith('--'));
+      const reason =
+        option === undefined
+          ? this.tree.add(pluginCommand(plugin, declared))
+          : `"${option}" is an option of the command line, no word of a command`;
       if (reason === undefined) continue;
       refused.push(declared.name);
       this.#log.warn({ plugin, command: declared.name, reason }, 'command of a plugin left out');

@@ -36,10 +36,24 @@ export class CommandTree {
     const there = this.#specs.get(key);
     if (there !== undefined && there.owner !== spec.owner)
       return `command conflict: "${spec.path}" already registered by ${there.owner}`;
+    const covering = isBuiltIn(spec) ? undefined : this.#covering(spec.path);
+    if (covering !== undefined) return `command conflict: "${spec.path}" is taken by "${covering}" of the engine`;
     if (there !== undefined) this.#take(there);
     this.#specs.set(key, spec);
     this.#put(spec.path, spec, false);
     for (const name of spec.deprecatedNames) this.#put(name.toLowerCase(), spec, true);
+    return undefined;
+  }
+
+  /** The built-in command that words of this path would reach instead of a plugin's: the same path, or one whose arguments they are. */
+  #covering(path: string): string | undefined {
+    const words = path.split(' ');
+    let node: TreeNode | undefined = this.#root;
+    for (let used = 0; node !== undefined; used++) {
+      const { builtIn } = node;
+      if (builtIn !== undefined && (used === words.length || builtIn.args.length > 0)) return builtIn.path;
+      node = used < words.length ? node.children.get(words[used] ?? '') : undefined;
+    }
     return undefined;
   }
 

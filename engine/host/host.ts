@@ -136,7 +136,7 @@ export class PluginHost implements NlriCaller {
   constructor(options: HostOptions) {
     this.#options = options;
     this.#log = options.log;
-    this.#registry = new Registry(options.commands, options.codecs);
+    this.#registry = new Registry(options.commands, options.codecs, options.report);
     this.#door = new Door({
       clock: options.clock,
       log: options.log,

@@ -13,13 +13,15 @@ import type {
   FilterDecl,
   RegistryCommand,
 } from '../../yang/generated/methods.ts';
+import { writeCapability } from '../../sdk/wire/capability/typed.ts';
+import { type Family, IPV4_UNICAST } from '../../sdk/wire/family.ts';
 import type { PluginCapability } from '../bgp/port.ts';
 import { type CodecRegistry, ENGINE, type FamilyEntry } from '../codec/registry.ts';
 import { configSchema } from '../config/load.ts';
 import { PluginSchemas } from '../config/plugin-schemas.ts';
 import { checkCommandName, checkParts, checkRegistration, MAX_BUDGET_SECONDS } from './registration-checks.ts';
 import { clamp, commandKey, quote } from './quote.ts';
-import type { CommandRegistry } from './services.ts';
+import type { CommandRegistry, ReportSink } from './services.ts';
 
 export type FailurePolicy = 'restart' | 'ignore' | 'fatal';
 
@@ -48,6 +50,7 @@ export class Registry {
   readonly schemas = new PluginSchemas(configSchema());
   readonly #commands: CommandRegistry;
   readonly #codecs: CodecRegistry;
+  readonly #report: ReportSink;
   readonly #entries = new Map<string, Entry>();
   /** Command key → plugin. Deprecated spellings are the tree's business. */
   readonly #commandOwners = new Map<string, string>();
@@ -56,9 +59,10 @@ export class Registry {
   /** Outlives the registration: while a plugin is down, what its filters' errors mean is what it said last. */
   readonly #filters = new Map<string, readonly FilterDecl[]>();
 
-  constructor(commands: CommandRegistry, codecs: CodecRegistry) {
+  constructor(commands: CommandRegistry, codecs: CodecRegistry, report: ReportSink = () => undefined) {
     this.#commands = commands;
     this.#codecs = codecs;
+    this.#report = report;
   }
 
   /** Registers a Stage 1 declaration. A refusal leaves nothing of it. */
@@ -128,8 +132,17 @@ export class Registry {
     const { commands = [], pipes = [] } = entry.declaration;
     entry.undo.push(() => this.#commands.remove(plugin));
     const refused = this.#commands.add(plugin, commands);
+    if (refused.length > 0) this.#sayUnreachable(plugin, refused, entry);
     if (pipes.length > 0) this.#commands.addPipes(plugin, pipes);
     return refused;
+  }
+
+  /** A command that nobody can reach is only warned of (§2.2); the warning goes with the plugin. */
+  #sayUnreachable(plugin: string, commands: readonly string[], entry: Entry): void {
+    const names = commands.map((name) => quote(name)).join(', ');
+    const warning = { severity: 'warning', code: 'plugin-command', source: 'plugin', subject: plugin } as const;
+    this.#report({ ...warning, message: `commands left out: ${names}: the engine has them, or a word is an option` });
+    entry.undo.push(() => this.#report({ ...warning, message: '', clear: true }));
   }
 
   /** Takes back everything the plugin has registered, in reverse order. */
@@ -214,8 +227,12 @@ export class Registry {
     return [...claims].sort();
   }
 
+  /** What plugins add to OPENs; the families they decode go to every peer that states none of its own (§2.1), sorted by name. */
   capabilities(): readonly PluginCapability[] {
-    return [...this.#entries.values()].flatMap((entry) => entry.capabilities);
+    const declared = [...this.#entries.values()].flatMap((entry) => entry.capabilities);
+    const families = this.decodedFamilies().map(({ decoder, family }) => multiprotocol(decoder, family));
+    // Whoever names any family has to name this one as well: it is what a peer without a list speaks (RFC 4760 §8).
+    return families.length === 0 ? declared : [...declared, multiprotocol(ENGINE, IPV4_UNICAST), ...families];
   }
 
   /** Families some plugin decodes, sorted by name: they are advertised in OPEN. */
@@ -293,6 +310,12 @@ export class Registry {
     }
     return /^(?:family )?registration conflict: /.test(refused) ? refused : `family registration conflict: ${refused}`;
   }
+}
+
+/** Capability 1 of a family, for peers whose settings have none. */
+function multiprotocol(plugin: string, family: Family): PluginCapability {
+  const { code, value } = writeCapability({ kind: 'multiprotocol', family });
+  return { plugin, code, value, peers: [] };
 }
 
 export function policyOf(declaration: DeclareRegistrationInput): FailurePolicy {
