@@ -165,7 +165,7 @@ export class Receiver {
     if (intake === undefined) return;
     const { bytes, view: bytesView } = this.#host.area;
     const view = this.#view;
-    const outcome = this.#judge(view, bytes, bytesView, at, length, peer, intake, peer.receive);
+    const outcome = this.#judge(view, bytes, bytesView, at, length, peer, intake, peer.receive, true);
     if (outcome === RESET) {
       this.#reset(peer, view, intake);
       return;
@@ -197,6 +197,7 @@ export class Receiver {
     peer: Peer,
     intake: Intake,
     context: WireContext,
+    loops: boolean,
   ): Outcome {
     let outcome = view.locate(bytes, bytesView, at, length, context);
     if (outcome === RESET) return RESET;
@@ -211,7 +212,7 @@ export class Receiver {
       if (view.faults.total === 0) known.note(view, facts);
     }
     if (outcome === RESET) return RESET;
-    if ((facts & LOOPS) !== 0 && announces(view)) {
+    if (loops && (facts & LOOPS) !== 0 && announces(view)) {
       peer.counters.loops++;
       view.outcome = WITHDRAW;
       return WITHDRAW;
@@ -225,7 +226,8 @@ export class Receiver {
     if (intake === undefined) return;
     const view = late ? this.#lateView : this.#view;
     if (late || view.bytes !== bytes || view.at !== at) {
-      if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake, intake.filtered) === RESET) {
+      // It has been looked for loops when it came; a filter may put our number into the path.
+      if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake, intake.filtered, false) === RESET) {
         if (original !== undefined) this.#rejected(peer, original, 0, original.length);
         return;
       }
