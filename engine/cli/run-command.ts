@@ -8,7 +8,9 @@ import { EXIT, type CliIo } from './io.ts';
 import { readLine, type Format } from './line.ts';
 import type { GlobalOptions } from './options.ts';
 import { Output } from './output.ts';
+import { askPresentation } from './presentation.ts';
 import { failure, rendererOf, type Renderer } from './render.ts';
+import { viewOf } from './view.ts';
 
 /** Seconds without a line of answer after which a call ends, where the command is expected to end. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -48,21 +50,32 @@ export function useColour(io: CliIo, options: GlobalOptions): boolean {
 export async function runCommand(target: Target, text: string, run: Run = {}): Promise<number> {
   const { io, options } = target;
   const line = readLine(text);
-  const format = line.format ?? options.format ?? (options.json ? 'json' : (run.format ?? 'table'));
+  const named = line.format ?? options.format ?? (options.json ? 'json' : undefined);
+  let format = named ?? run.format ?? 'table';
   const live = line.words[0] === 'monitor' || (line.words[0] === 'bgp' && line.words[1] === 'monitor');
+  // It answers once every plugin has taken the time it asked for.
+  const isReload = line.words[0] === 'daemon' && line.words[1] === 'reload';
   const width = io.stdout.isTTY === true ? (io.stdout.columns ?? 0) : 0;
-  const renderer = rendererOf({ format, live, width, colour: useColour(io, options) });
   const output = new Output(io.stdout);
   const write = run.write ?? ((piece: string) => output.write(piece));
   const stop = new AbortController();
   output.whenGone(() => stop.abort(new RpcError('aborted', 'nobody reads')));
   const signals = [stop.signal, io.interrupted, ...(run.signal === undefined ? [] : [run.signal])];
-  const watchdog = new Watchdog(stop, options.timeout ?? (live ? 0 : DEFAULT_TIMEOUT_SECONDS));
+  const watchdog = new Watchdog(stop, options.timeout ?? (live || isReload ? 0 : DEFAULT_TIMEOUT_SECONDS));
   let connection: Connection | undefined;
   const interrupted = (): boolean => io.interrupted.aborted || run.signal?.aborted === true;
   try {
     connection = await Connection.open(target.path, io.uid);
-    const reader = connection.run(line.command, AbortSignal.any(signals));
+    const signal = AbortSignal.any(signals);
+    const reader = connection.run(line.command, signal);
+    // What is printed for people is printed as the command's owner wants it read; asked behind the command, so that nothing waits.
+    const wanted = !live && (format === 'table' || format === 'text' || line.command.includes('|'));
+    const asked = wanted ? askPresentation(connection, line.command, signal) : undefined;
+    await reader.head;
+    const presentation = await asked;
+    format = named ?? presentation?.format ?? format;
+    const view = options.wide ? undefined : viewOf(line.words);
+    const renderer = rendererOf({ format, live, width, colour: useColour(io, options), order: presentation?.order, view });
     const fault = await print(reader, renderer, {
       write,
       flush: () => output.flush(),

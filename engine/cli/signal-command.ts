@@ -5,8 +5,8 @@ import { ask, NoDaemon } from './client.ts';
 import { visible, visibleJsonLine } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import type { GlobalOptions } from './options.ts';
-import { targetOf, type Target } from './run-command.ts';
-import { isMap, textOf } from './table.ts';
+import { targetOf, type Target, useColour } from './run-command.ts';
+import { isMap, renderTable, textOf } from './table.ts';
 
 const COMMANDS: Readonly<Record<string, string>> = { reload: 'daemon reload', stop: 'daemon shutdown', status: 'daemon status' };
 
@@ -36,8 +36,13 @@ export async function signalCommand(args: readonly string[], io: CliIo, options:
     return EXIT.failed;
   }
   try {
-    const data = await askDaemon(targetOf(io, options), command, 60);
-    io.stdout.write(options.json ? document(data) : `${describe(data)}\n`);
+    // A reload may wait for the budgets of every plugin.
+    const data = await askDaemon(targetOf(io, options), command, verb === 'reload' ? 0 : 60);
+    if (options.json) io.stdout.write(document(data));
+    // What `daemon reload` prints.
+    else if (verb === 'reload')
+      io.stdout.write(renderTable(data, { box: true, width: io.stdout.columns ?? 0, colour: useColour(io, options) }));
+    else io.stdout.write(`${describe(data)}\n`);
     return EXIT.done;
   } catch (error) {
     if (options.json) io.stdout.write(document({ status: 'error', error: messageOf(error) }));
