@@ -11,6 +11,8 @@ export interface GlobalOptions {
   readonly timeout: number | undefined;
   readonly colour: boolean | undefined;
   readonly help: boolean;
+  /** Tables with every column. */
+  readonly wide: boolean;
 }
 
 export interface CommandLine {
@@ -30,7 +32,7 @@ export class Interrupted extends Error {
 }
 
 const VALUED = ['format', 'socket', 'timeout'] as const;
-const FLAGS = ['json', 'color', 'no-color', 'help'] as const;
+const FLAGS = ['json', 'color', 'no-color', 'help', 'wide'] as const;
 
 /** Throws UsageError. Everything after `--` is left alone. */
 export function readOptions(args: readonly string[]): CommandLine {
@@ -69,6 +71,7 @@ function globalOptions(values: ReadonlyMap<string, string>, flags: ReadonlySet<s
     timeout: seconds === undefined ? undefined : Number(seconds),
     colour: flags.has('no-color') ? false : flags.has('color') ? true : undefined,
     help: flags.has('help'),
+    wide: flags.has('wide'),
   };
 }
 

@@ -7,6 +7,7 @@ import { parseJson, stringifyJson } from '../../sdk/rpc/json.ts';
 import { visibleJson, visibleJsonLine } from './escape.ts';
 import { eventLine } from './event-line.ts';
 import type { Format } from './line.ts';
+import type { ViewColumn } from './view.ts';
 import { EMPTY, isMap, renderTable, TableStream, type TableStyle } from './table.ts';
 import { renderYaml, yamlItem, yamlKey } from './yaml.ts';
 
@@ -16,6 +17,8 @@ export interface Style {
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;
+  readonly order?: readonly string[] | undefined;
+  readonly view?: readonly ViewColumn[] | undefined;
 }
 
 /** Rejected rows that are kept for the end; more are counted. */
@@ -114,7 +117,10 @@ class TextRenderer implements Renderer {
 
   constructor(style: Style) {
     this.#style = style;
-    this.#tableStyle = { box: style.format === 'table', width: style.width, colour: style.colour };
+    const box = style.format === 'table';
+    const { width, colour, order } = style;
+    // Aligned text is for programs too: it keeps every column.
+    this.#tableStyle = { box, width, colour, order, view: box ? style.view : undefined };
   }
 
   head(head: AnswerHead): string {

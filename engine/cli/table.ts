@@ -5,6 +5,7 @@
  * Columns keep the order of the producer's keys, which is how a person reads them; only rows that disagree about it are sorted.
  */
 import { displayWidth, visible } from './escape.ts';
+import { VIEW_WIDTH, type ViewColumn } from './view.ts';
 
 export interface TableStyle {
   /** Box drawing, or aligned columns without boxes. */
@@ -13,6 +14,10 @@ export interface TableStyle {
   readonly width: number;
   /** Head in bold. */
   readonly colour: boolean;
+  /** Keys in reading order, as far as they occur; others follow. */
+  readonly order?: readonly string[] | undefined;
+  /** The columns that are shown, where the rows have them; others are left out. */
+  readonly view?: readonly ViewColumn[] | undefined;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -42,6 +47,7 @@ export function renderTable(value: unknown, style: TableStyle): string {
 export class TableStream {
   readonly #style: TableStyle;
   #columns: readonly string[];
+  #view: readonly ViewColumn[] | undefined;
   #widths: readonly number[] = [];
   /** Columns made narrower than their cells, to fit the terminal. Others are never cut: a row that is longer sticks out. */
   #cut: readonly boolean[] = [];
@@ -81,11 +87,17 @@ export class TableStream {
   }
 
   #begin(): string {
-    if (this.#columns.length === 0) this.#columns = columnsOf(this.#held);
-    const natural = this.#columns.map((name) =>
-      Math.max(displayWidth(visible(name)), ...this.#held.map((row) => displayWidth(cell(row[name])))),
+    if (this.#columns.length === 0) this.#columns = inOrder(columnsOf(this.#held), this.#style.order ?? []);
+    const view = this.#style.view?.filter((one) => this.#columns.includes(one.key));
+    // Rows of another kind than the view is for are shown whole.
+    if (view !== undefined && view.length * 2 > (this.#style.view?.length ?? 0)) {
+      this.#view = view;
+      this.#columns = view.map((one) => one.key);
+    }
+    const natural = this.#columns.map((_, i) =>
+      Math.max(displayWidth(visible(this.#title(i))), ...this.#held.map((row) => displayWidth(this.#cell(row, i)))),
     );
-    const widths = fit(natural, this.#style);
+    const widths = this.#view === undefined ? fit(natural, this.#style) : fitView(natural, this.#view, this.#style);
     this.#vertical = widths === undefined;
     this.#widths = widths ?? natural;
     this.#cut = natural.map((width, i) => (this.#widths[i] ?? 0) < width);
@@ -101,8 +113,8 @@ export class TableStream {
   }
 
   #head(): string {
-    const names = this.#columns.map((name, i) => {
-      const text = pad(visible(name), this.#widths[i] ?? 0);
+    const names = this.#columns.map((_, i) => {
+      const text = pad(visible(this.#title(i)), this.#widths[i] ?? 0);
       return this.#style.colour ? `\u001b[1m${text}\u001b[0m` : text;
     });
     if (!this.#style.box) return `${names.join('  ').trimEnd()}\n`;
@@ -113,10 +125,19 @@ export class TableStream {
     if (this.#vertical) return this.#block(row);
     const cells = this.#columns.map((name, i) => {
       const width = this.#widths[i] ?? 0;
-      const text = cell(row[name]);
+      const text = this.#cell(row, i);
       return pad(this.#cut[i] === true ? clip(text, width) : text, width, typeof row[name] === 'number');
     });
     return this.#style.box ? `│ ${cells.join(' │ ')} │\n` : `${cells.join('  ').trimEnd()}\n`;
+  }
+
+  #title(column: number): string {
+    return this.#view?.[column]?.title ?? this.#columns[column] ?? '';
+  }
+
+  #cell(row: Row, column: number): string {
+    const value = row[this.#columns[column] ?? ''];
+    return cell(this.#view?.[column]?.show?.(value) ?? value);
   }
 
   /** Too many columns for the terminal: each row as a record of its own. */
@@ -239,6 +260,29 @@ function columnsOf(rows: readonly Row[]): readonly string[] {
     }
   }
   return union;
+}
+
+/** Known keys first, in their order. */
+function inOrder(columns: readonly string[], order: readonly string[]): readonly string[] {
+  if (order.length === 0) return columns;
+  return [...order.filter((name) => columns.includes(name)), ...columns.filter((name) => !order.includes(name))];
+}
+
+/** A view is cut to its width where it may be, and nowhere else. */
+function fitView(natural: readonly number[], view: readonly ViewColumn[], style: TableStyle): readonly number[] {
+  const limit = style.width > 0 ? Math.min(style.width, VIEW_WIDTH) : VIEW_WIDTH;
+  const frame = style.box ? natural.length * 3 + 1 : (natural.length - 1) * 2;
+  const widths = [...natural];
+  const flexible = view.flatMap((one, i) => (one.flexible === true ? [i] : []));
+  for (let over = widths.reduce((sum, width) => sum + width, 0) + frame - limit; over > 0; over--) {
+    const widest = flexible.reduce<number | undefined>(
+      (best, i) => (best === undefined || widths[i]! > widths[best]! ? i : best),
+      undefined,
+    );
+    if (widest === undefined || widths[widest]! <= MINIMUM_CELL) break;
+    widths[widest]!--;
+  }
+  return widths;
 }
 
 /** Shrinks the widest columns until the line fits; `undefined` when even narrow ones do not. */

@@ -13,6 +13,7 @@ import type { CommandRegistry } from '../host/services.ts';
 import { authorise, type Caller } from './access.ts';
 import type { BoundArguments } from './bind.ts';
 import type { CommandContext } from './context.ts';
+import { DepartedCommands } from './departed.ts';
 import { CommandError } from './fault.ts';
 import { PipeAliases } from './pipe-aliases.ts';
 import { parseArguments, parseCommand, type ParsedCommand, type PeerNames } from './parse.ts';
@@ -38,6 +39,8 @@ export interface Call {
   readonly context: CommandContext;
   readonly tree: CommandTree;
   readonly aliases: PipeAliases;
+  /** Reads another line; throws `CommandError`. */
+  readonly parse: (text: string) => ParsedCommand;
 }
 
 /** Returns a value (one document), an iterable (rows) or an `AnswerSource`. Throws `CommandError` for what is the operator's fault. */
@@ -93,6 +96,7 @@ class AbortableSource implements AnswerSource {
 export class Dispatcher implements PeerNames, CommandRegistry {
   readonly tree: CommandTree;
   readonly aliases = new PipeAliases();
+  readonly departed = new DepartedCommands();
   readonly #context: CommandContext;
   readonly #handlers: ReadonlyMap<string, Handler>;
   readonly #log: Log;
@@ -107,6 +111,7 @@ export class Dispatcher implements PeerNames, CommandRegistry {
   /** Puts the commands of a plugin into the tree. A command that is taken is left out with a warning; the names of those are returned. */
   add(plugin: string, commands: readonly CommandDecl[]): readonly string[] {
     const refused: string[] = [];
+    this.departed.forget(plugin);
     for (const declared of commands) {
       const option = declared.name.split(/\s+/).find((word) => word.startsWith('--'));
       const reason =
@@ -120,8 +125,9 @@ export class Dispatcher implements PeerNames, CommandRegistry {
     return refused;
   }
 
-  /** Takes the commands and pipe aliases of a plugin out. */
+  /** Takes the commands and pipe aliases of a plugin out; their names are remembered, for who asks for them. */
   remove(plugin: string): void {
+    this.departed.note(plugin, this.tree.all());
     this.tree.remove(plugin);
     this.aliases.remove(plugin);
   }
@@ -144,12 +150,18 @@ export class Dispatcher implements PeerNames, CommandRegistry {
 
   /** Runs a line of text. The reader's head rejects with code `unknown-command` when the text names no command (`nay`). */
   dispatch(text: string, caller: Caller, signal: AbortSignal): AnswerReader {
-    return this.#answer(() => parseCommand(text, this.tree, this, (spec) => this.aliases.of(spec)), caller, signal);
+    return this.#answer(() => this.parse(text), caller, signal, text);
   }
 
   /** Runs a command by its exact name; the arguments are words already. */
   dispatchArgs(input: DispatchCommandArgsInput, caller: Caller, signal: AbortSignal): AnswerReader {
-    return this.#answer(() => parseArguments(input.command, input.args ?? [], input.peer ?? '', this.tree), caller, signal);
+    const parse = (): ParsedCommand => parseArguments(input.command, input.args ?? [], input.peer ?? '', this.tree);
+    return this.#answer(parse, caller, signal, input.command);
+  }
+
+  /** Throws `CommandError`. */
+  parse(text: string): ParsedCommand {
+    return parseCommand(text, this.tree, this, (spec) => this.aliases.of(spec));
   }
 
   isPeer(name: string): boolean {
@@ -160,11 +172,11 @@ export class Dispatcher implements PeerNames, CommandRegistry {
     return this.#context.peers.list().map((peer) => peer.name);
   }
 
-  #answer(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal): AnswerReader {
-    return new AnswerReader(this.#source(parse, caller, signal));
+  #answer(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal, text: string): AnswerReader {
+    return new AnswerReader(this.#source(parse, caller, signal, text));
   }
 
-  async #source(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal): Promise<AnswerSource> {
+  async #source(parse: () => ParsedCommand, caller: Caller, signal: AbortSignal, text: string): Promise<AnswerSource> {
     let source: AnswerSource;
     try {
       const parsed = parse();
@@ -173,6 +185,8 @@ export class Dispatcher implements PeerNames, CommandRegistry {
       source = applyPipes(this.#enriched(await this.#run(parsed, caller, signal), parsed.spec, signal), parsed.pipes.steps);
     } catch (error) {
       if (error instanceof CommandError) {
+        const gone = error.kind === 'unknown' ? this.departed.reason(text, this.#context.plugins.list()) : undefined;
+        if (gone !== undefined) return failedAnswer(gone);
         if (error.kind === 'unknown') throw new RpcError('unknown-command', error.text);
         return failedAnswer(error.text);
       }
@@ -219,6 +233,7 @@ export class Dispatcher implements PeerNames, CommandRegistry {
       context: this.#context,
       tree: this.tree,
       aliases: this.aliases,
+      parse: (text) => this.parse(text),
     });
     return answerOf(answer);
   }

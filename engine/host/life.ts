@@ -75,7 +75,7 @@ interface Session {
 
 const BYE_MS = 500;
 /** Characters of an answer that wait for who reads it, before the plugin's link is held, and for how long it is. */
-const ANSWER_QUEUE = 4 << 20;
+const ANSWER_QUEUE = 2 << 20;
 const ANSWER_PAUSE_MS = 2000;
 const POST_STARTUP_MS = 10_000;
 /** How long a plugin that missed a deadline has to show that its event loop turns. */

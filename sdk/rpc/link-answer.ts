@@ -4,6 +4,9 @@ import { type AnswerLine, parseAnswerTail } from './answer-lines.ts';
 import { RpcError } from './errors.ts';
 import type { AnswerWord } from './frame.ts';
 
+/** What a record costs besides its text: a million short ones are more objects than characters. */
+const RECORD_OVERHEAD = 64;
+
 export interface LinkAnswerOwner {
   /** Bytes of records that may wait for the consumer. */
   readonly limitBytes: number;
@@ -123,7 +126,7 @@ export class LinkAnswer implements AnswerSource {
     if (record.rejected) this.#rejected++;
     else this.#produced++;
     this.#queue.push(record);
-    this.#bytes += record.json.length;
+    this.#bytes += record.json.length + RECORD_OVERHEAD;
     if (this.#bytes > this.#owner.limitBytes && !this.#full) {
       this.#full = this.#owner.full(this, true);
       if (!this.#full) {

@@ -13,6 +13,7 @@ export const discoveryCommands: Readonly<Record<string, Handler>> = {
   'command-list': list,
   'command-help': help,
   'command-complete': candidates,
+  'command-presentation': presentation,
 };
 
 function line(spec: CommandSpec): Readonly<Record<string, unknown>> {
@@ -72,6 +73,17 @@ function help(call: Call): unknown {
     `no command is called "${words.join(' ').slice(0, 64)}"${didYouMean(near)}`,
     args.column('command'),
   );
+}
+
+/** For clients that print: what they cannot know of a line without the command tree. */
+function presentation(call: Call): unknown {
+  const { spec, pipes } = call.parse(call.words.length === 1 ? (call.words[0] ?? '') : call.tail);
+  return {
+    command: spec.path,
+    ...(pipes.format === undefined ? {} : { format: pipes.format }),
+    ...(pipes.noMore ? { 'no-more': true } : {}),
+    ...(spec.columns.length === 0 ? {} : { columns: [...spec.columns] }),
+  };
 }
 
 async function candidates(call: Call): Promise<unknown> {

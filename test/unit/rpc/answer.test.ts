@@ -381,7 +381,7 @@ test('a document that holds more than itself is no document', async () => {
 });
 
 test('a reader that lags loses that answer alone', async () => {
-  const { mux, peer, answer } = await opened({ answerQueueBytes: 1000 });
+  const { mux, peer, answer } = await opened({ answerQueueBytes: 1700 });
   const row = `"${'x'.repeat(98)}"`;
   peer.send('#1 top map 0: 0:', ...Array.from({ length: 10 }, () => `#1 row 100:${row}`));
   const chunks = answer.chunks();
