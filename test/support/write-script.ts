@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 /** Writes `NAME.mjs` into the folder; run it there with `exec node NAME.mjs WORDS…`. */
-export function writeScript(folder: string, name: 'raw-plugin' | 'flood-speaker'): void {
+export function writeScript(folder: string, name: 'raw-plugin' | 'raw-filter' | 'flood-speaker'): void {
   const source = readFileSync(join(import.meta.dirname, `${name}.ts`), 'utf8');
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
