@@ -257,6 +257,7 @@ class Daemon {
         reactor,
         state: new StateStore(stateDirectory(config, env)),
         dns: new DnsLookup({ clock }),
+        maxDestinations: () => this.#configs?.active.environment.settings.number('fwd.dest.cap') ?? 4096,
         granted: (plugin, send, peer) => granted(steering, plugin, send, bus.directory.name(peer)),
         isPlugin: (name) => this.#host?.kindOf(name) !== undefined,
       }),

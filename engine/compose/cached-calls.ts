@@ -8,15 +8,15 @@ import { clamp, refuse, type ServiceParts } from './call-parts.ts';
 
 /** `ip`, `ip:port` or `[v6]:port` → the address. */
 const DESTINATION = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?|(.+))$/;
-const MAX_DESTINATIONS = 4096;
 /** Routes given to the reactor at once: each costs some microseconds of its time. */
 const RELAY_RUN = 1024;
 
 export async function forwardCached(parts: ServiceParts, plugin: string, input: ForwardCachedInput): Promise<undefined> {
   if (input.ids.length === 0) return undefined;
-  if (input.destinations.length > MAX_DESTINATIONS) {
+  const most = parts.maxDestinations();
+  if (input.destinations.length > most) {
     await parts.reactor.releaseCached(plugin, input.ids);
-    throw new RpcError('error', `too many destinations: ${input.destinations.length} (max ${MAX_DESTINATIONS})`);
+    throw new RpcError('error', `too many destinations: ${input.destinations.length} (max ${most})`);
   }
   const peers = parts.peers.list();
   const destinations: number[] = [];

@@ -20,6 +20,8 @@ export interface ServiceParts {
   readonly reactor: Pick<ReactorPort, 'forwardCached' | 'releaseCached' | 'relayStored' | 'inject' | 'eject'>;
   readonly state: StateStore;
   readonly dns: DnsLookup;
+  /** `ze.fwd.dest.cap`: destinations of one forward-cached call. */
+  maxDestinations(): number;
   granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
   /** Is this the name of a plugin that is configured or built in? */
   isPlugin(name: string): boolean;

@@ -132,11 +132,20 @@ class OneReason extends ReasonWalker {
   }
 }
 
-/** Drops what the peers announced and asks them to send it again where they can. */
+/** Drops what the peers announced and asks them to send it again. Who could not be asked keeps its routes: they would be lost. */
 export async function clearIn(rib: Rib, call: Call): Promise<AnswerSource> {
   const selector = call.args[0] ?? call.peer;
+  if (call.args[0] === undefined && selector === '*') return failedAnswer('rib clear in requires a peer: rib clear in SEL, * for all');
   const peers = selectPeers(rib.routes.peers, selector);
   if (peers.length === 0) return failedAnswer(`no peer matches "${selector.slice(0, 64)}"`);
+  // Asked before anything is dropped, and again after: what comes meanwhile may be dropped with the rest.
+  const deaf = peers.filter(
+    (peer) => rib.routes.established(peer) && !rib.store.families.some(({ family }) => rib.routes.requestRefresh(peer, family)),
+  );
+  if (deaf.length > 0) {
+    const names = deaf.map((peer) => peerText(rib.routes.peers, peer)).join(', ');
+    return failedAnswer(`${names}: route refresh was not negotiated, so nothing was dropped; peer SEL teardown 4 resets a session`);
+  }
   let dropped = 0;
   const asked: string[] = [];
   for (const peer of peers) {
@@ -159,7 +168,11 @@ export async function clearOut(rib: Rib, call: Call): Promise<AnswerSource> {
   return documentAnswer({ peers: up.length, 'routes-originated': up.reduce((sum, peer) => sum + rib.out.count(peer), 0) });
 }
 
+const INJECT = 'rib inject PEER FAMILY PREFIX [origin O] [nhop IP] [aspath A,B] [localpref N] [med N]';
+
 export function inject(rib: Rib, call: Call): AnswerSource {
+  const missing = ['PEER', 'FAMILY', 'PREFIX'][call.args.length];
+  if (missing !== undefined) return failedAnswer(`rib inject requires ${missing}: ${INJECT}`);
   const peer = findPeer(rib.routes.peers, call.args[0] ?? '');
   if (peer < 0) return failedAnswer(`unknown peer: ${call.args[0] ?? ''}`);
   const parsed = parseRoute(call.args.slice(1));
@@ -176,6 +189,8 @@ export function inject(rib: Rib, call: Call): AnswerSource {
 }
 
 export function withdraw(rib: Rib, call: Call): AnswerSource {
+  const missing = ['PEER', 'FAMILY', 'PREFIX'][call.args.length];
+  if (missing !== undefined) return failedAnswer(`rib withdraw requires ${missing}: rib withdraw PEER FAMILY PREFIX`);
   const peer = findPeer(rib.routes.peers, call.args[0] ?? '');
   if (peer < 0) return failedAnswer(`unknown peer: ${call.args[0] ?? ''}`);
   if (call.args.length > 3) return failedAnswer(`unknown keyword: ${call.args[3] ?? ''}`);

@@ -1,7 +1,7 @@
 // Routes that plugins install into the Loc-RIB (`route-install`, `route-remove`): local ones, beside those of peers. Their AS path is empty, so
 // they beat what peers announce at the same preference; among themselves the lower distance wins.
 import { LOCAL } from '../../sdk/rib/peer-facts.ts';
-import { parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
+import { addressBytes, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import { type Family, familyOf, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { attributes, type Parsed } from './inject.ts';
@@ -20,9 +20,31 @@ export interface InstallEntry {
   readonly prefix: string;
   readonly instance: number;
   readonly 'next-hop'?: string | undefined;
+  readonly interface?: string | undefined;
+  readonly weight?: number | undefined;
+  /** 1 unicast, 6 blackhole, 7 unreachable, 8 prohibit; 0 = not stated. */
+  readonly 'route-type'?: number | undefined;
   readonly distance?: number | undefined;
   readonly 'admin-distance'?: number | undefined;
+  readonly metric?: number | undefined;
+  readonly labels?: readonly number[] | undefined;
+  readonly 'is-ebgp'?: boolean | undefined;
+  readonly ecmp?: readonly EcmpEntry[] | undefined;
+  readonly 'backup-next-hop'?: string | undefined;
+  readonly 'backup-repair-labels'?: readonly number[] | undefined;
 }
+
+export interface EcmpEntry {
+  readonly 'next-hop'?: string | undefined;
+  readonly interface?: string | undefined;
+  readonly weight?: number | undefined;
+}
+
+const ROUTE_TYPES: readonly number[] = [0, 1, 6, 7, 8];
+/** Labels of one route (RFC 3032 §2.1: 20 bits each), and next hops it is spread over. */
+const MAX_LABELS = 32;
+const MAX_ECMP = 256;
+const MAX_LABEL = 0xfffff;
 
 interface Installed {
   readonly key: string;
@@ -104,8 +126,11 @@ export class InstalledRoutes {
       return { ok: false, error: 'bad protocol' };
     if (!isPrefixFamily(family)) return { ok: false, error: `unsupported family ${entry.afi}/${entry.safi}` };
     if (!parsePrefix(entry.prefix, target) || target.addressLength !== size) return { ok: false, error: 'bad prefix' };
-    const distance = entry.distance ?? entry['admin-distance'] ?? 0;
-    if (!Number.isInteger(distance) || distance < 0 || distance > 255) return { ok: false, error: 'bad distance' };
+    const distance = entry.distance === undefined || entry.distance === 0 ? (entry['admin-distance'] ?? 0) : entry.distance;
+    if (!isNumber(distance, 255)) return { ok: false, error: 'bad distance' };
+    if (!isNumber(entry.instance, 0xffffffff)) return { ok: false, error: 'bad instance' };
+    const fault = detailFault(entry, size);
+    if (fault !== undefined) return { ok: false, error: fault };
     const nlri = Uint8Array.from([target.lengthBits, ...target.bytes.subarray(0, (target.lengthBits + 7) >>> 3)]);
     const source = `${entry.protocol} ${entry.instance}`;
     let serial = this.#serials.get(source);
@@ -131,6 +156,47 @@ export class InstalledRoutes {
     const { bytes, length } = keyed(route);
     this.#rib.store.family(route.family)?.withdraw(viewOf(bytes), 0, length, true, LOCAL);
   }
+}
+
+function isNumber(value: unknown, most: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
+}
+
+/**
+ * What a table without forwarding has no use for is checked all the same: an entry is good for every reader of the table, or refused.
+ * `size`: bytes of the family's addresses; an IPv4 route may have an IPv6 backup (RFC 8950), not the other way round.
+ */
+function detailFault(entry: InstallEntry, size: number): string | undefined {
+  if (!isNumber(entry.metric ?? 0, 0xffffffff)) return 'bad metric';
+  if (!isNumber(entry.weight ?? 0, 255)) return 'bad weight';
+  if (!ROUTE_TYPES.includes(entry['route-type'] ?? 0)) return `bad route-type ${String(entry['route-type'])}`;
+  if (!isInterface(entry.interface)) return 'bad interface';
+  if (!areLabels(entry.labels)) return 'bad labels';
+  if (!areLabels(entry['backup-repair-labels'])) return 'bad backup-repair-labels';
+  if (!isHop(entry['backup-next-hop'], size)) return 'bad backup-next-hop';
+  const { ecmp } = entry;
+  if (ecmp === undefined) return undefined;
+  if (!Array.isArray(ecmp) || ecmp.length > MAX_ECMP) return 'bad ecmp';
+  for (const hop of ecmp as readonly (EcmpEntry | null)[]) {
+    if (typeof hop !== 'object' || hop === null) return 'bad ecmp';
+    if (!isHop(hop['next-hop'], size) || !isInterface(hop.interface) || !isNumber(hop.weight ?? 0, 255)) return 'bad ecmp';
+  }
+  return undefined;
+}
+
+function isInterface(name: unknown): boolean {
+  return name === undefined || (typeof name === 'string' && /^[!-~]{0,64}$/.test(name));
+}
+
+function areLabels(labels: unknown): boolean {
+  if (labels === undefined) return true;
+  return Array.isArray(labels) && labels.length <= MAX_LABELS && labels.every((label) => isNumber(label, MAX_LABEL));
+}
+
+function isHop(text: unknown, size: number): boolean {
+  if (text === undefined || text === '') return true;
+  const length = typeof text === 'string' ? (addressBytes(text)?.length ?? 0) : 0;
+  return length !== 0 && length >= size;
 }
 
 /** The NLRI with its path id in front. */

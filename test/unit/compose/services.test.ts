@@ -38,6 +38,7 @@ function setUp() {
     registry,
     state: new StateStore(undefined),
     dns: new DnsLookup({ clock: new ManualClock() }),
+    maxDestinations: () => 4,
     isPlugin: (name) => name === 'half',
     routes: {
       update: (owner, peers, text, meta) => {
@@ -143,6 +144,11 @@ test('forward-cached takes addresses with and without ports; what cannot be forw
     /no destination is a peer/,
   );
   assert.deepEqual(asked.at(-1), ['release', 'trusted', [8]]);
+  await assert.rejects(
+    async () => call('trusted', { ids: [9], destinations: Array.from({ length: 5 }, () => '192.0.2.1') }, signal),
+    /too many destinations: 5 \(max 4\)/,
+  );
+  assert.deepEqual(asked.at(-1), ['release', 'trusted', [9]]);
   await assert.rejects(async () => call('trusted', { ids: [404], destinations: ['192.0.2.1'] }, signal), /expired or not found/);
 });
 

@@ -195,6 +195,13 @@ const REFUSED: readonly (readonly [command: string, args: string, error: string]
   ['rib lookup', 'somewhere', 'rib lookup takes one address, not "somewhere"'],
   ['rib lookup', '192.0.2.1', 'no route to 192.0.2.1'],
   ['rib clear in', 'nobody', 'no peer matches "nobody"'],
+  ['rib clear in', '', 'rib clear in requires a peer: rib clear in SEL, * for all'],
+  [
+    'rib inject',
+    '',
+    'rib inject requires PEER: rib inject PEER FAMILY PREFIX [origin O] [nhop IP] [aspath A,B] [localpref N] [med N]',
+  ],
+  ['rib withdraw', 'a ipv4/unicast', 'rib withdraw requires PREFIX: rib withdraw PEER FAMILY PREFIX'],
   ['rib inject', 'nobody ipv4/unicast 10.0.0.0/8', 'unknown peer: nobody'],
   ['rib inject', 'a ipv4/unicast 2001:db8::/32', 'bad prefix for ipv4/unicast: 2001:db8::/32'],
   ['rib inject', 'a ipv4/unicast 10.0.0.0/8 med', 'med requires a value'],
@@ -343,7 +350,19 @@ test('rib clear in drops what the peer announced and asks for it again', async (
   routes.drain();
   assert.deepEqual((await cleared).data, { peers: 1, 'routes-dropped': 2, 'refresh-requested': ['192.0.2.1'] });
   assert.deepEqual(routes.published.at(-1)?.prefixes, ['10.0.0.0/8 -', '11.0.0.0/8 -']);
-  assert.deepEqual(routes.refreshRequests, ['a ipv4/unicast']);
+  // Before, to know that it can be asked, and after.
+  assert.deepEqual(routes.refreshRequests, ['a ipv4/unicast', 'a ipv4/unicast']);
+});
+
+test('rib clear in drops nothing of a peer that cannot be asked to send it again', async () => {
+  const { routes, plugin, a } = await pair();
+  routes.announce(a, ['10.0.0.0/8'], {});
+  routes.flush();
+  routes.requestRefresh = () => false;
+  const { status, error } = await plugin.ask('rib clear in', '*');
+  assert.equal(status, 'error');
+  assert.match(error ?? '', /^192\.0\.2\.1, 192\.0\.2\.2: route refresh was not negotiated, so nothing was dropped/);
+  assert.equal(rows(await answer(plugin, 'rib routes', 'received')).length, 1);
 });
 
 test('graceful restart: retained routes stay, stale, and go when they are purged', async () => {
@@ -438,6 +457,15 @@ test('installed routes are local, the lower distance wins, and they go with thei
     [{ distance: 256 }, 'route-install: bad distance'],
     [{ protocol: 'a"b' }, 'route-install: bad protocol'],
     [{ 'next-hop': 'nowhere' }, 'route-install: bad nhop: nowhere'],
+    [{ instance: 2 ** 32 }, 'route-install: bad instance'],
+    [{ metric: -1 }, 'route-install: bad metric'],
+    [{ weight: 256 }, 'route-install: bad weight'],
+    [{ 'route-type': 2 }, 'route-install: bad route-type 2'],
+    [{ interface: 'a\u00adb' }, 'route-install: bad interface'],
+    [{ labels: [0x100000] }, 'route-install: bad labels'],
+    [{ 'backup-repair-labels': [1.5] }, 'route-install: bad backup-repair-labels'],
+    [{ 'backup-next-hop': 'x' }, 'route-install: bad backup-next-hop'],
+    [{ ecmp: [{ 'next-hop': '192.0.2.1' }, { weight: 300 }] }, 'route-install: bad ecmp'],
     [{ afi: 'x' }, 'rib install takes an owner and a JSON list of entries'],
   ] as const) {
     const entries = JSON.stringify([entry('rip', 1), { ...entry('static', 1), ...bad }]);
