@@ -13,6 +13,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest cli [-c COMMAND]', 'the operator shell, or one command'],
   ['zest config validate FILE', 'check a configuration'],
   ['zest bgp decode|encode …', 'read and write BGP messages, without a daemon'],
+  ['zest plugin init DIR', 'a new plugin: source, test, configuration'],
   ['zest signal reload|stop|status', 'control the running daemon'],
   ['zest status', 'is a daemon running?'],
   ['zest doctor [FILE]', 'look for what is wrong: machine, configuration, daemon, plugins'],
@@ -29,6 +30,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
 const OPTIONS: readonly (readonly [option: string, help: string])[] = [
   ['--json', 'one JSON document'],
   ['--format FORMAT', 'json, json-compact, yaml, table or text'],
+  ['--wide', 'tables with every column (summary, show errors, show warnings, plugin list)'],
   ['--socket PATH', 'control socket (else ze.control.socket, $XDG_RUNTIME_DIR/zest, /tmp/zest-UID)'],
   ['--timeout SECONDS', 'give up on an answer that makes no progress (60; 0 = never)'],
   ['--color, --no-color', 'colours; NO_COLOR is honoured'],
@@ -58,7 +60,8 @@ export async function helpCommand(words: readonly string[], io: CliIo, options: 
   const [first = ''] = topic;
   const [, verb = 'decode'] = topic;
   if (first === 'bgp' && (verb === 'decode' || verb === 'encode')) return main(['bgp', ...topic.slice(1), '--help'], io);
-  if (first !== 'help' && first !== 'bgp' && SUBCOMMAND_NAMES.includes(first)) return main([first, '--help'], io);
+  const own = first === 'plugin' ? topic.length === 1 || topic[1] === 'init' : first !== 'help' && first !== 'bgp';
+  if (own && SUBCOMMAND_NAMES.includes(first)) return main([first, '--help'], io);
   return commandHelp(topic, io, options);
 }
 

@@ -26,6 +26,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   env: async () => (await import('./env-command.ts')).envCommand,
   schema: async () => (await import('./schema-command.ts')).schemaCommand,
   help: async () => (await import('./help-command.ts')).helpCommand,
+  plugin: async () => (await import('./plugin-command.ts')).pluginCommand,
   lab: async () => (await import('./tools.ts')).labCommand,
   mrt: async () => (await import('./tools.ts')).mrtFiles,
   quickstart: async () => (await import('./tools.ts')).quickstartCommand,
@@ -83,10 +84,13 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   }
   if (first === undefined) return help([], io, options);
   // `bgp` alone leads to our own decode and encode; `bgp summary`, `bgp rib …` are the daemon's.
+  // So it is with `plugin`: `plugin init` is ours, `plugin list` the daemon's.
   const own =
-    first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
+    first === 'plugin' && !(await import('./plugin-command.ts')).isOwnPluginCommand(after, options.help)
       ? undefined
-      : SUBCOMMANDS[first];
+      : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
+        ? undefined
+        : SUBCOMMANDS[first];
   if (own !== undefined && Object.hasOwn(SUBCOMMANDS, first))
     return (await own())(options.help ? ['--help', ...after] : after, io, options);
   if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);
@@ -129,7 +133,7 @@ export function commandLine(words: readonly string[]): string {
   return plain.map((word) => (word === '|' ? word : quoteWord(word))).join(' ');
 }
 
-const GLOBAL_OPTIONS = ['--json', '--format', '--socket', '--timeout', '--color', '--no-color', '--help', '--version'];
+const GLOBAL_OPTIONS = ['--json', '--wide', '--format', '--socket', '--timeout', '--color', '--no-color', '--help', '--version'];
 
 function cutAtEquals(option: string): string {
   return option.split('=')[0] ?? option;

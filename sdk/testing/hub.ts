@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 import { AUTH_LINE_LIMIT, AUTH_OK, authError, parseAuth, readFirstLine } from '../rpc/auth.ts';
+import { messageOf } from '../rpc/errors.ts';
 import { FakeEngine } from './fake-engine.ts';
 import type { FakeEngineOptions } from './under-test.ts';
 import { within } from './within.ts';
@@ -155,8 +156,10 @@ export async function startProcess(
   options: FakeEngineOptions & SpawnOptions = {},
 ): Promise<ProcessUnderTest> {
   const hub = await TestHub.open();
+  let stderr = (): string => '';
   try {
     const started = await hub.start(options.name ?? 'plugin', command, options);
+    stderr = started.stderr;
     const engine = await FakeEngine.over(started.stream, options);
     const close = async (): Promise<number | null> => {
       await engine.close();
@@ -175,7 +178,8 @@ export async function startProcess(
     };
   } catch (error) {
     await hub[Symbol.asyncDispose]();
-    throw error;
+    if (stderr() === '') throw error;
+    throw new Error(`${messageOf(error)}; the plugin wrote: ${stderr().trimEnd()}`, { cause: error });
   }
 }
 
