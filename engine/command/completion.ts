@@ -198,7 +198,7 @@ function values(arg: CommandArgument, given: readonly string[], { tree, context 
     case 'event':
       return [...new Set(context.events.list().map((event) => event.type))].map((word) => ({ word, help: '' }));
     case 'subsystem':
-      return Object.entries(context.logs.levels()).map(([word, level]) => ({ word, help: level }));
+      return context.logs.subsystems().map((word) => ({ word, help: context.logs.levels()[word] ?? '' }));
     case 'command':
       return tree
         .next(given.map((word) => word.toLowerCase()))

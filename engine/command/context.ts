@@ -158,6 +158,8 @@ export interface DaemonControl {
 
 export interface LogControl {
   levels(): Readonly<Record<string, string>>;
+  /** Names a level can be set for. */
+  subsystems(): readonly string[];
   /** Returns why not. */
   set(subsystem: string, level: string): string | undefined;
   /** Oldest first. */

@@ -74,7 +74,9 @@ export function commandContext(parts: ContextParts): CommandContext {
     },
     logs: {
       levels: () => rootLog.levels(),
+      subsystems: () => rootLog.subsystems(),
       set: (subsystem, level) => {
+        if (!rootLog.subsystems().includes(subsystem)) return `unknown subsystem: ${subsystem.slice(0, 64)}`;
         if (!isLevel(level)) return `unknown level "${level.slice(0, 32)}" (${LOG_LEVELS.join(', ')})`;
         rootLog.set(subsystem, level);
         return undefined;

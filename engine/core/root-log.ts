@@ -25,6 +25,18 @@ export interface RecentRecord {
   readonly fields: object;
 }
 
+/** Of threads that have not logged yet. */
+const SUBSYSTEMS = [
+  'bgp.reactor',
+  'bgp.report',
+  'bgp.filter',
+  'bgp.open',
+  'bus',
+  'command.door',
+  'config',
+  'daemon',
+  'plugin.stage',
+];
 const RECENT_LIMIT = 1000;
 /** Bytes the sink may hold back when nobody reads it; beyond it records are dropped and counted. */
 const SINK_LIMIT = 4 * 1024 * 1024;
@@ -33,6 +45,8 @@ export class RootLog {
   readonly #sink: ReturnType<typeof pino.destination>;
   readonly #pino: pino.Logger;
   readonly #recent: RecentRecord[] = [];
+  /** Every subsystem that has asked for its log. */
+  readonly #known = new Set<string>();
   #levels = new Map<string, LogLevel>();
   #default: LogLevel;
   /** Changes whenever a level does, so that children look theirs up again. */
@@ -61,6 +75,7 @@ export class RootLog {
 
   /** A log for one subsystem. */
   log(subsystem: string): Log {
+    this.#known.add(subsystem);
     return new SubsystemLog(this, this.#pino.child({ subsystem }), subsystem);
   }
 
@@ -70,9 +85,19 @@ export class RootLog {
     this.generation++;
   }
 
+  /** `default` is the level of every subsystem without one. */
   set(subsystem: string, level: LogLevel): void {
-    this.#levels.set(subsystem, level);
+    if (subsystem === 'default') this.#default = level;
+    else this.#levels.set(subsystem, level);
     this.generation++;
+  }
+
+  /** Names a level can be set for: `default`, subsystems, and what they begin with (`bgp` of `bgp.session`). */
+  subsystems(): readonly string[] {
+    const names = new Set(['default', ...SUBSYSTEMS]);
+    for (const name of [...SUBSYSTEMS, ...this.#known, ...this.#levels.keys()])
+      for (let at = name; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) names.add(at);
+    return [...names].sort();
   }
 
   levels(): Readonly<Record<string, LogLevel>> {

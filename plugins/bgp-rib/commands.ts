@@ -5,7 +5,7 @@ import { longestMatchIpv4, longestMatchIpv6 } from '../../sdk/rib/longest-match.
 import { Ipv4Routes, Ipv6Routes, type FamilyRoutes } from '../../sdk/rib/family-routes.ts';
 import { LOCAL } from '../../sdk/rib/peer-facts.ts';
 import { findPeer, selectPeers } from '../../sdk/rib/peer-selector.ts';
-import { parseAddress } from '../../sdk/wire/address.ts';
+import { addressBytes, parseAddress } from '../../sdk/wire/address.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import { familyName, IPV4_UNICAST, IPV6_UNICAST, parseFamily } from '../../sdk/wire/family.ts';
 import { parseRoute } from './inject.ts';
@@ -135,8 +135,10 @@ class OneReason extends ReasonWalker {
 /** Drops what the peers announced and asks them to send it again. Who could not be asked keeps its routes: they would be lost. */
 export async function clearIn(rib: Rib, call: Call): Promise<AnswerSource> {
   const selector = call.args[0] ?? call.peer;
-  if (call.args[0] === undefined && selector === '*') return failedAnswer('rib clear in requires a peer: rib clear in SEL, * for all');
-  const peers = selectPeers(rib.routes.peers, selector);
+  if (call.args[0] === undefined && selector === '*')
+    return failedAnswer('rib clear in requires a peer: rib clear in SEL, * for all');
+  // A source that plugins inject routes of is no neighbour: nobody could be asked to send them again.
+  const peers = selectPeers(rib.routes.peers, selector).filter((peer) => addressBytes(rib.routes.peers.address(peer)) !== undefined);
   if (peers.length === 0) return failedAnswer(`no peer matches "${selector.slice(0, 64)}"`);
   // Asked before anything is dropped, and again after: what comes meanwhile may be dropped with the rest.
   const deaf = peers.filter(
@@ -144,7 +146,9 @@ export async function clearIn(rib: Rib, call: Call): Promise<AnswerSource> {
   );
   if (deaf.length > 0) {
     const names = deaf.map((peer) => peerText(rib.routes.peers, peer)).join(', ');
-    return failedAnswer(`${names}: route refresh was not negotiated, so nothing was dropped; peer SEL teardown 4 resets a session`);
+    return failedAnswer(
+      `${names}: route refresh was not negotiated, so nothing was dropped; peer SEL teardown 4 resets a session`,
+    );
   }
   let dropped = 0;
   const asked: string[] = [];

@@ -103,7 +103,7 @@ async function clearSoft(call: Call): Promise<unknown> {
     if (families.length === 0) return 'session is not established';
     for (const family of families) {
       const reason = await call.context.reactor.refresh(peer.index, parseFamily(family), 0);
-      if (reason !== undefined) return `${family}: ${reason}`;
+      if (reason !== undefined) return reason.startsWith(`${family}: `) ? reason : `${family}: ${reason}`;
     }
     return { peer: nameOf(peer), families };
   });

@@ -89,7 +89,7 @@ function logSet({ context, args }: Call): unknown {
   const level = args.text('level').toLowerCase();
   const reason = context.logs.set(subsystem, level);
   if (reason !== undefined) {
-    const near = didYouMean(nearest(subsystem, Object.keys(context.logs.levels())));
+    const near = didYouMean(nearest(subsystem, context.logs.subsystems()));
     throw new CommandError('argument', `${reason}${near}`, args.column('subsystem'));
   }
   return { subsystem, level };

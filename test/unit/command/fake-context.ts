@@ -304,6 +304,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
     },
     logs: {
       levels: () => ({ 'bgp.session': 'info', plugin: 'warn' }),
+      subsystems: () => ['bgp.session', 'plugin'],
       set: (subsystem, level) =>
         subsystem === 'plugin' ? void asked.push(`log ${subsystem} ${level}`) : `unknown subsystem: ${subsystem}`,
       recent: () => [
