@@ -111,6 +111,8 @@ export interface PluginCommands {
   /** Text form of subscribe-events for a running plugin: the words after `subscribe`. Returns why not. */
   subscribe(plugin: string, words: readonly string[]): string | undefined;
   unsubscribe(plugin: string, words: readonly string[]): string | undefined;
+  /** What the plugin that declared the capability says of a value, JSON; undefined: nobody did. Rejects when it fails. */
+  decodeCapability?(code: number, hex: string): Promise<unknown>;
   /** Of running plugins, by name. */
   enrichers(): readonly Enricher[];
   /** What the plugin adds to `base`; rejects when it fails or the signal aborts. */

@@ -108,6 +108,7 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
     unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
     complete: async (plugin, command, words, signal) => pluginCandidates(running(plugin), plugin, command, words, signal),
+    decodeCapability: async (code, hex) => daemon.host()?.decodeCapability(code, hex),
     enrichers: () => enrichers(daemon.host()),
     enrich: async (plugin, input, signal) => enrich(running(plugin), plugin, input, signal),
     sessionReady: () => undefined,

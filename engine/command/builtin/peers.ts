@@ -1,19 +1,23 @@
 /** What can be seen of peers: `summary`, `peer list|detail|capabilities|statistics` (daemon-cli §8). */
+import { capabilityEventName } from '../../../sdk/wire/capability/capability.ts';
 import { familyName, NO_FAMILY, parseFamily } from '../../../sdk/wire/family.ts';
-import type { PeerCounters, PeerSettings, PeerSnapshot } from '../../bgp/port.ts';
+import type { NegotiatedSnapshot, PeerCounters, PeerSettings, PeerSnapshot } from '../../bgp/port.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { Call, Handler } from '../dispatch.ts';
+import type { PluginCommands } from '../context.ts';
 import { CommandError, didYouMean } from '../fault.ts';
 import { selectPeers } from '../selection.ts';
 import { elapsed } from './elapsed.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
+type ShownCapability = NegotiatedSnapshot['localCapabilities'][number];
 
 export const peerViews: Readonly<Record<string, Handler>> = {
   summary,
   'peer-list': async (call) => ({ peers: byAddress(await snapshots(call), (peer) => brief(peer, call)) }),
   'peer-detail': async (call) => ({ peers: byAddress(await snapshots(call), (peer) => detail(peer, call)) }),
-  'peer-capabilities': async (call) => oneOrList((await snapshots(call)).map(capabilities)),
+  'peer-capabilities': async (call) =>
+    oneOrList(await Promise.all((await snapshots(call)).map((peer) => capabilities(peer, call.context.plugins)))),
   'peer-statistics': statistics(),
 };
 
@@ -100,8 +104,10 @@ function detail(peer: PeerSnapshot, call: Call): Fields {
   };
 }
 
-function capabilities(peer: PeerSnapshot): Fields {
+async function capabilities(peer: PeerSnapshot, plugins: PluginCommands): Promise<Fields> {
   const agreed = peer.negotiated;
+  const decoded = (list: readonly ShownCapability[]): Promise<readonly Fields[]> =>
+    Promise.all(list.map((one) => withDecoded(one, plugins)));
   return {
     peer: addressOf(peer),
     ...names(peer.settings),
@@ -120,8 +126,17 @@ function capabilities(peer: PeerSnapshot): Fields {
             'hold-time': agreed.holdTimeSeconds,
             keepalive: agreed.keepaliveSeconds,
           },
-    ...(agreed === undefined ? {} : { local: [...agreed.localCapabilities], remote: [...agreed.remoteCapabilities] }),
+    ...(agreed === undefined
+      ? {}
+      : { local: await decoded(agreed.localCapabilities), remote: await decoded(agreed.remoteCapabilities) }),
   };
+}
+
+/** A capability this engine does not read is shown as its plugin reads it, beside its bytes; as bytes alone when that fails. */
+async function withDecoded(one: ShownCapability, plugins: PluginCommands): Promise<Fields> {
+  if (!capabilityEventName(one.code).startsWith('unknown-')) return { ...one };
+  const decoded = await plugins.decodeCapability?.(one.code, one.value ?? '').catch(() => undefined);
+  return decoded === undefined ? { ...one } : { ...one, decoded };
 }
 
 function addPath(send: readonly string[], receive: readonly string[]): Fields {
