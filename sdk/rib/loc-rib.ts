@@ -167,7 +167,7 @@ export class LocRib {
     if (handle === 0) return 0;
     const change = this.announce(row, peer, pathId, handle);
     this.attributes.release(handle);
-    return stale === 0 ? change : change | this.markStale(row, peer, stale);
+    return stale === 0 ? change : change | this.#markStale(row, peer, stale, pathId);
   }
 
   /** Takes every route of the peer away from the row. */
@@ -182,16 +182,24 @@ export class LocRib {
 
   /** Gives the peer's routes of the row a stale level (0 = fresh); a later `announce` of the route makes it fresh. */
   markStale(row: number, peer: number, level: number): number {
+    return this.#markStale(row, peer, level, -1);
+  }
+
+  /** `pathId` -1: every path. */
+  #markStale(row: number, peer: number, level: number, pathId: number): number {
+    const means = (path: number): boolean => pathId < 0 || path === pathId;
     if (this.rejected !== undefined) {
-      for (const route of this.rejected.at(row)) if (route.peer === peer && route.handle !== 0) route.stale = level;
+      for (const route of this.rejected.at(row))
+        if (route.peer === peer && route.handle !== 0 && means(route.pathId)) route.stale = level;
     }
     if (row >= this.#capacity || this.handles[row] === 0) return 0;
     this.#stale ??= new Uint8Array(this.#capacity);
     this.#listStale ??= new Uint8Array(this.#listCapacity);
     let found = false;
-    if (this.sources[row] === peer) found = this.#setStale(this.#stale, row, level);
+    if (this.sources[row] === peer && means(this.#pathOf(row))) found = this.#setStale(this.#stale, row, level);
     for (let entry = this.heads[row]!; entry !== 0; entry = this.#listNext[entry]!) {
-      if (this.#listPeers[entry] === peer && this.#setStale(this.#listStale, entry, level)) found = true;
+      if (this.#listPeers[entry] !== peer || !means(this.#listPathOf(entry))) continue;
+      if (this.#setStale(this.#listStale, entry, level)) found = true;
     }
     return found && this.heads[row] !== 0 ? this.#select(row) : 0;
   }

@@ -45,6 +45,7 @@ type Step =
     }
   | { readonly kind: 'withdraw'; readonly row: number; readonly peer: number; readonly path: number }
   | { readonly kind: 'stale'; readonly row: number; readonly peer: number; readonly level: number }
+  | { readonly kind: 'reject' | 'accept'; readonly row: number; readonly peer: number; readonly path: number }
   | { readonly kind: 'purge' | 'drop'; readonly peer: number };
 
 const row = fc.nat(ROWS - 1);
@@ -54,6 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('announce' as const), row, peer, path, attributes }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), row, peer, path }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stale' as const), row, peer, level: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('reject' as const, 'accept' as const), row, peer, path }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('purge' as const, 'drop' as const), peer }) },
 );
 
@@ -90,6 +92,8 @@ class Both {
   readonly table = new AttributeTable({ reserve: 2 });
   readonly rib: LocRib;
   readonly model = Array.from({ length: ROWS }, () => new Map<string, Route>());
+  /** Refused: `peer path` of routes that are there or not. */
+  readonly refused = Array.from({ length: ROWS }, () => new Set<string>());
 
   constructor() {
     const peers = new PeerFacts();
@@ -105,6 +109,7 @@ class Both {
       case 'withdraw':
         this.check(step.row, () => {
           const known = this.model[step.row]!.delete(`${step.peer} ${step.path}`);
+          this.refused[step.row]!.delete(`${step.peer} ${step.path}`);
           const change = this.rib.withdraw(step.row, step.peer, step.path);
           assert.equal((change & ROUTE_REMOVED) !== 0, known);
           return change;
@@ -114,6 +119,18 @@ class Both {
         this.check(step.row, () => {
           for (const [key, route] of this.model[step.row]!) if (key.startsWith(`${step.peer} `)) route.stale = step.level;
           return this.rib.markStale(step.row, step.peer, step.level);
+        });
+        break;
+      case 'reject':
+        this.check(step.row, () => {
+          this.refused[step.row]!.add(`${step.peer} ${step.path}`);
+          return this.rib.reject(step.row, step.peer, step.path, 'validator', 3);
+        });
+        break;
+      case 'accept':
+        this.check(step.row, () => {
+          this.refused[step.row]!.delete(`${step.peer} ${step.path}`);
+          return this.rib.accept(step.row, step.peer, step.path);
         });
         break;
       default:
@@ -130,12 +147,16 @@ class Both {
       const handle = this.table.intern(viewOf(bytes), 0, bytes.length, viewOf(bytes), 0, 0);
       const change = this.rib.announce(row, peer, path, handle);
       this.table.release(handle);
-      assert.equal((change & ROUTE_ADDED) !== 0, !known);
+      assert.equal((change & ROUTE_ADDED) !== 0, !known && !this.refused[row]!.has(key));
       return change;
     });
   }
 
   lose(kind: 'purge' | 'drop', peer: number, row: number): number {
+    for (const key of this.refused[row]!) {
+      const stale = this.model[row]!.get(key)?.stale ?? 0;
+      if (key.startsWith(`${peer} `) && (kind === 'drop' || stale >= 1)) this.refused[row]!.delete(key);
+    }
     for (const [key, route] of this.model[row]!) {
       if (key.startsWith(`${peer} `) && (kind === 'drop' || route.stale >= 1)) this.model[row]!.delete(key);
     }
@@ -153,7 +174,7 @@ class Both {
     const before = this.seen(row);
     const bits = change();
     const after = this.seen(row);
-    const routes = this.model[row]!;
+    const routes = this.candidates(row);
     const count = this.rib.load(row);
     const { best } = this.rib;
     assert.equal(count, routes.size);
@@ -169,11 +190,19 @@ class Both {
     assert.equal(decisions.at(-1)?.winner ?? 0, 0);
   }
 
+  candidates(row: number): Map<string, Route> {
+    return new Map([...this.model[row]!].filter(([key]) => !this.refused[row]!.has(key)));
+  }
+
   totals(): void {
     const routes = this.model.flatMap((row) => [...row]);
+    const candidates = this.model.map((_, row) => this.candidates(row));
     assert.equal(this.rib.routes, routes.length);
-    assert.equal(this.rib.reachable, this.model.filter((row) => row.size > 0).length);
-    assert.equal(this.rib.staleRoutes, routes.filter(([, route]) => route.stale > 0).length);
+    assert.equal(this.rib.reachable, candidates.filter((row) => row.size > 0).length);
+    assert.equal(this.rib.staleRoutes, candidates.flatMap((row) => [...row]).filter(([, route]) => route.stale > 0).length);
+    const refused = this.model.flatMap((row, i) => [...row.keys()].filter((key) => this.refused[i]!.has(key)));
+    assert.equal(this.rib.rejected?.routes ?? 0, refused.length);
+    assert.equal(this.rib.rejected?.early ?? 0, this.refused.reduce((sum, row) => sum + row.size, 0) - refused.length);
     for (let i = 0; i < PEERS; i++) {
       assert.equal(this.rib.received[i], routes.filter(([key]) => key.startsWith(`${i} `)).length);
     }
