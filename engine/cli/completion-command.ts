@@ -11,6 +11,7 @@ import { isMap, textOf } from './table.ts';
 const DAEMON_MS = 700;
 
 const BASH = `# zest completion for bash: source <(zest completion bash)
+# zest itself must be on the PATH; npx zest will not do.
 _zest() {
   local line=\${COMP_LINE:0:COMP_POINT}
   local whole=\${line##* } part=\${COMP_WORDS[COMP_CWORD]}
@@ -27,6 +28,7 @@ complete -o default -F _zest zest
 
 const ZSH = `#compdef zest
 # zest completion for zsh: source <(zest completion zsh)
+# zest itself must be on the PATH; npx zest will not do.
 _zest() {
   local -a found
   local word help
@@ -39,6 +41,7 @@ compdef _zest zest
 `;
 
 const FISH = `# zest completion for fish: zest completion fish | source
+# zest itself must be on the PATH; npx zest will not do.
 complete -c zest -f -a '(zest completion words -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `;
 
@@ -61,6 +64,9 @@ export const COMPLETION_HELP = `zest completion bash|zsh|fish — print a comple
   bash    source <(zest completion bash)
   zsh     source <(zest completion zsh)
   fish    zest completion fish | source
+
+The script asks zest for each word, so zest must be on the PATH: in a checkout, npx zest will not do. Put the built program
+there once: ln -s "$PWD/dist/engine/main.js" ~/.local/bin/zest
 `;
 
 export async function completionCommand(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {

@@ -1,6 +1,6 @@
 /** `zest help [WORDS]`, `zest … --help`, and `zest help --ai`: the whole command line as one JSON document. */
 import { nearest } from '../core/nearest.ts';
-import { ask } from './client.ts';
+import { ask, NoDaemon } from './client.ts';
 import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { commandsBelow, nodeAt, usageOf } from './local-tree.ts';
@@ -122,6 +122,7 @@ async function commandHelp(words: readonly string[], io: CliIo, options: GlobalO
       commandsBelow().map((spec) => spec.path),
     );
     const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof NoDaemon) throw new UsageError(`${visible(message)}; commands of plugins are known to a running daemon`);
     throw new UsageError(
       near === undefined ? visible(message) : `no command is called "${visible(words.join(' '))}" (did you mean "${near}"?)`,
     );

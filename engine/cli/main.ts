@@ -104,7 +104,10 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   const mistyped = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined).find((arg) => /^--[a-z]/.test(arg));
   const meant = mistyped === undefined ? undefined : nearest(cutAtEquals(mistyped), GLOBAL_OPTIONS);
   if (meant !== undefined) throw new UsageError(`unknown option ${mistyped ?? ''} (did you mean ${meant}?)`);
-  return runCommand(targetOf(io, options), commandLine(rest), { hint: guess(first), unreachable: () => unknownHere(first) });
+  return runCommand(targetOf(io, options), commandLine(rest), {
+    hint: guess(first),
+    unreachable: (message) => unknownHere(first, message),
+  });
 }
 
 /** `zest -d FILE`: options of the daemon may stand before the file. */
@@ -139,14 +142,22 @@ function cutAtEquals(option: string): string {
   return option.split('=')[0] ?? option;
 }
 
-/** Without a daemon nobody knows the words of its plugins; but one near to what we know ourselves is probably mistyped. */
-async function unknownHere(word: string): Promise<string | undefined> {
+/**
+ * Without a daemon nobody knows the words of its plugins. A long word near to one of ours is probably mistyped; any other may be a
+ * plugin's, and what is missing is the daemon.
+ */
+async function unknownHere(word: string, message: string): Promise<string | undefined> {
   const { nodeAt } = await import('./local-tree.ts');
   const firsts = (nodeAt([])?.children ?? []).map((child) => child.name);
   if (firsts.includes(word.toLowerCase())) return undefined;
-  const near = nearest(word, [...firsts, ...SUBCOMMAND_NAMES]);
-  return near === undefined || near === word ? undefined : `unknown command: ${word} (did you mean "${near}"?)`;
+  const near = word.length < SURE ? undefined : nearest(word, [...firsts, ...SUBCOMMAND_NAMES]);
+  return near === undefined || near === word
+    ? `${message}; "${word.slice(0, 64)}" is no command of zest itself, and plugins need a running daemon`
+    : `unknown command: ${word} (did you mean "${near}"?)`;
 }
+
+/** Letters of a word from which on a near one is taken for what was meant. */
+const SURE = 5;
 
 function guess(word: string): string | undefined {
   const near = nearest(word, SUBCOMMAND_NAMES);

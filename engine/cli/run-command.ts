@@ -37,7 +37,7 @@ export interface Run {
   /** Added to the message of an unknown command. */
   readonly hint?: string | undefined;
   /** What to say when no daemon answers, if it is more to the point. */
-  readonly unreachable?: () => Promise<string | undefined>;
+  readonly unreachable?: (message: string) => Promise<string | undefined>;
 }
 
 /** Colours on a terminal, unless somebody said no (https://no-color.org). */
@@ -90,7 +90,7 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
   } catch (error) {
     if (output.gone) return EXIT.done;
     if (interrupted()) return live && io.interrupted.aborted ? EXIT.done : EXIT.interrupted;
-    const better = error instanceof NoDaemon ? await run.unreachable?.() : undefined;
+    const better = error instanceof NoDaemon ? await run.unreachable?.(error.message) : undefined;
     const text = visible(better ?? complaint(error, run.hint));
     if (asDocument(format, live)) await write(`${JSON.stringify({ status: 'error', error: text })}\n`);
     else io.stderr.write(`error: ${text}\n`);

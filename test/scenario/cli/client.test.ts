@@ -85,6 +85,30 @@ test('without a daemon the socket that was tried is named, and how to start one'
   const mistyped = await runCli(['sumary', '--socket', path]);
   assert.match(mistyped.stderr, /unknown command: sumary \(did you mean "summary"\?\)/);
   assert.equal(mistyped.code, 1);
+  const plugins = await runCli(['rib', 'routes', '--socket', path]);
+  assert.match(
+    plugins.stderr,
+    /no daemon answers on .*; "rib" is no command of zest itself, and plugins need a running daemon\n$/,
+  );
+  assert.doesNotMatch(plugins.stderr, /did you mean/);
+  const help = await runCli(['help', 'rib', 'routes', '--socket', path]);
+  assert.match(help.stderr, /no daemon answers.*commands of plugins are known to a running daemon\n$/);
+});
+
+test('summary and show errors fit 100 columns as a table, and --wide shows every column', async () => {
+  await using one = await stage();
+  for (const words of [['summary'], ['show', 'warnings']]) {
+    const narrow = (await one.run(words)).stdout;
+    const wide = (await one.run([...words, '--wide'])).stdout;
+    const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
+    assert.ok(widest(narrow) <= 100, `${words.join(' ')}: ${widest(narrow)}`);
+    assert.ok(widest(wide) > widest(narrow));
+  }
+  const { stdout } = await one.run(['summary']);
+  assert.match(stdout, /│ address +│ name +│ as +│ state/);
+  assert.match(stdout, /│ 2001:db8::2 +│ core/);
+  assert.match((await one.run(['summary', '--wide'])).stdout, /keepalives-received/);
+  assert.match((await one.run(['summary', '--format', 'text'])).stdout, /keepalives-received/);
 });
 
 test('help, completion and schema need no daemon', async () => {
