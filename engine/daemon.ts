@@ -280,7 +280,10 @@ class Daemon {
         this.stop(`plugin ${plugin} failed`);
       },
       trace: stageLog(rootLog),
-      onMoved: () => questions.moved(reactor),
+      onMoved: () => {
+        questions.moved(reactor);
+        reactor.awaitReady(this.#host?.sessionReporters() ?? []);
+      },
     });
     this.#host = host;
     bus.setRoles((bindings) => host.unheldRoles(bindings));

@@ -12,6 +12,7 @@ import { viewOf } from '../../sdk/wire/bytes.ts';
 import type { WireContext } from '../../sdk/wire/context.ts';
 import { RESET } from '../../sdk/wire/fault.ts';
 import type { Deadline, Deadlines } from '../core/deadlines.ts';
+import { Announcers } from './announcers.ts';
 import type { ChunkPool } from './chunk.ts';
 import { Courier } from './courier.ts';
 import { ExportTable } from './export-table.ts';
@@ -30,6 +31,7 @@ import type { UpdateCache } from './update-cache.ts';
 
 /** ms the End-of-RIB waits for plugins that announce at session start. */
 const PLUGIN_PATIENCE = 5000;
+export const NOT_ESTABLISHED = 'the session is not established';
 
 export interface EgressHost {
   readonly deadlines: Deadlines;
@@ -47,6 +49,8 @@ export interface EgressHost {
   context(checkId: number): WireContext | undefined;
   /** These peers, but the one it came from, do not get a route, or lose it: no message of theirs can say it. */
   withheld(peers: Iterable<Peer>, source: number): void;
+  /** These processes did not report the session ready in time. */
+  notReady(peer: Peer, processes: readonly string[]): void;
 }
 
 /** What an established peer still waits for before its End-of-RIB, or before the end of a resend. */
@@ -65,6 +69,7 @@ export class Egress implements ExportHost, OriginateHost {
   readonly chunks: ChunkPool;
   readonly sources: Sources;
   readonly forwarder: Forwarder;
+  readonly announcers = new Announcers();
   readonly #host: EgressHost;
   readonly #originator: Originator;
   readonly #tables = new Set<ExportTable>();
@@ -102,13 +107,15 @@ export class Egress implements ExportHost, OriginateHost {
       plugins,
       patience: this.#host.deadlines.create(() => {
         waiting.plugins = 0;
+        const silent = this.announcers.giveUp(peer);
+        if (silent.length > 0) this.#host.notReady(peer, silent);
         this.#sendEndOfRibs(peer);
       }),
       delay: this.#host.deadlines.create(() => this.#begin(peer)),
       after: [],
     };
     this.#waiting.set(peer, waiting);
-    if (plugins > 0) waiting.patience.in(PLUGIN_PATIENCE);
+    if (plugins > 0 || this.announcers.awaits(peer)) waiting.patience.in(PLUGIN_PATIENCE);
     this.#enter(peer);
     const delay = this.#host.announceDelayMs();
     if (delay > 0) {
@@ -122,6 +129,7 @@ export class Egress implements ExportHost, OriginateHost {
     waiting?.patience.clear();
     waiting?.delay.clear();
     this.#waiting.delete(peer);
+    this.announcers.end(peer);
     this.#gathered.delete(peer);
     this.#leave(peer);
     const gone = this.#walkers.filter((walker) => walker.peer === peer);
@@ -141,14 +149,20 @@ export class Egress implements ExportHost, OriginateHost {
   pluginDone(peer: Peer): void {
     const waiting = this.#waiting.get(peer);
     if (waiting === undefined || waiting.plugins === 0) return;
-    if (--waiting.plugins > 0) return;
-    waiting.patience.clear();
-    this.#sendEndOfRibs(peer);
+    if (--waiting.plugins === 0) this.#sendEndOfRibs(peer);
   }
 
   /** A process has sent the first routes of the session with this token; error text when that is not the session there is. */
   sessionReady(peer: Peer, process: string, token: string): string | undefined {
-    return this.#waiting.has(peer) ? undefined : `the session is not established (${process}, token ${token})`;
+    if (!this.#waiting.has(peer)) return NOT_ESTABLISHED;
+    const fault = this.announcers.report(peer, process, token);
+    if (fault === undefined) this.#sendEndOfRibs(peer);
+    return fault;
+  }
+
+  /** Which processes report that a session is ready. */
+  announcedBy(names: ReadonlySet<string>): void {
+    for (const peer of this.announcers.set(names)) this.#sendEndOfRibs(peer);
   }
 
   /** Runs `action` once the peer has had the family's End-of-RIB; at once when none is due. */
@@ -194,7 +208,9 @@ export class Egress implements ExportHost, OriginateHost {
   /** One for each family whose routes are all on their way: plugins are done, tables walked. */
   #sendEndOfRibs(peer: Peer): void {
     const waiting = this.#waiting.get(peer);
-    if (waiting === undefined || waiting.plugins > 0 || waiting.delay.set) return;
+    if (waiting === undefined || waiting.plugins > 0 || this.announcers.awaits(peer)) return;
+    waiting.patience.clear();
+    if (waiting.delay.set) return;
     for (const family of waiting.families) {
       if (this.isWalking(peer, family)) continue;
       waiting.families.delete(family);

@@ -158,7 +158,7 @@ export class RingSink implements ReactorSink {
     bytes[at + 3] = families;
     view.setUint32(at + 4, row.peer, true);
     view.setUint32(at + 8, row.family, true);
-    view.setUint32(at + 12, row.lost, true);
+    view.setUint32(at + 12, row.kind === 'state' ? row.initialReplay : row.lost, true);
     view.setUint32(at + 16, row.bytesLength, true);
     view.setUint32(at + 20, text.length, true);
     view.setFloat64(at + 24, row.messageId, true);
@@ -217,7 +217,9 @@ export class RingSource {
     row.direction = DIRECTIONS[bytes[at + 1]!] ?? 'unspecified';
     row.peer = view.getUint32(at + 4, true);
     row.family = view.getUint32(at + 8, true);
-    row.lost = view.getUint32(at + 12, true);
+    const number = view.getUint32(at + 12, true);
+    row.lost = row.kind === 'state' ? 0 : number;
+    row.initialReplay = row.kind === 'state' ? number : 0;
     row.messageId = view.getFloat64(at + 24, true);
     row.at = view.getFloat64(at + 32, true);
     row.addPath = families === 0 ? NO_FAMILIES : this.#addPath(at + HEAD, families);

@@ -39,6 +39,7 @@ export function emptyRow(): EventRow {
     family: 0,
     negotiated: undefined,
     lost: 0,
+    initialReplay: 0,
   };
 }
 
@@ -81,10 +82,16 @@ export class EventFeed {
     this.#message(peer, 'update', false, id, bytes, at, length);
   }
 
-  up(peer: Peer): void {
+  get wantsState(): boolean {
+    return this.#wants('state');
+  }
+
+  /** `token`: who announces at the session's start gives it back when done; 0 = nobody is waited for. */
+  up(peer: Peer, token: number): void {
     if (!this.#wants('state')) return;
     const row = this.#begin(peer, 'state');
     row.state = 'up';
+    row.initialReplay = token;
     this.#sink.event(row);
   }
 
@@ -151,6 +158,7 @@ export class EventFeed {
     row.family = 0;
     row.negotiated = undefined;
     row.lost = 0;
+    row.initialReplay = 0;
     return row;
   }
 }

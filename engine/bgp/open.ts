@@ -7,7 +7,7 @@ import {
   CAP_GRACEFUL_RESTART,
   CAP_MULTIPROTOCOL,
   CAP_ROUTE_REFRESH,
-  capabilityEventName,
+  capabilityLabel,
 } from '../../sdk/wire/capability/capability.ts';
 import type { TypedCapability } from '../../sdk/wire/capability/typed.ts';
 import { readCapability, writeCapability } from '../../sdk/wire/capability/typed.ts';
@@ -166,7 +166,7 @@ interface Described {
 /** One entry a capability, one a family for those that list families (events.md §4.2). */
 export function describeCapability(capability: Capability): readonly Described[] {
   const { code } = capability;
-  const name = capabilityEventName(code);
+  const name = capabilityLabel(code);
   const typed = readCapability(capability);
   switch (typed.kind) {
     case 'multiprotocol':

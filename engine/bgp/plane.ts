@@ -82,8 +82,6 @@ export class Plane {
   questionsAsked = 0;
   /** Every OPEN we would accept is asked about. */
   validatesOpen = false;
-  /** Processes that say when a session's first routes are all there. */
-  announcers: ReadonlySet<string> = new Set();
   readonly #options: PlaneOptions;
   readonly #contextsById: WireContext[] = [];
   readonly #valve: Deadline;
@@ -253,6 +251,13 @@ export class Plane {
       queued: (peer) => this.congestion.queued(peer),
       context: (checkId) => this.#contextsById[checkId],
       withheld: (peers, source) => this.voice.withheld(peers, source),
+      notReady: (peer, processes) =>
+        this.voice.report(
+          'warning',
+          'session-not-ready',
+          peer.settings.remoteAddress,
+          `End-of-RIB went out although ${processes.join(', ')} did not report the session ready`,
+        ),
     });
   }
 
@@ -323,7 +328,7 @@ export class Plane {
     this.announcePeers();
     this.receiver.open(peer);
     this.feed.negotiated(peer, peer.negotiatedSnapshot());
-    this.feed.up(peer);
+    this.feed.up(peer, this.feed.wantsState ? this.egress.announcers.begin(peer) : 0);
     this.egress.up(peer, this.hub.upHandlers);
     for (const { family, nlri, pathId, attributes, nextHop } of this.store.ofPeer(peer.index)) {
       this.egress.sendOriginated(peer.index, family, true, nlri, 0, nlri.length, pathId, attributes, nextHop);

@@ -237,6 +237,8 @@ export interface EventRow {
   negotiated: NegotiatedSnapshot | undefined;
   /** For a gap left by a full ring: how many rows were lost before this one (peer 0, kind none). */
   lost: number;
+  /** For state up: the token that `sessionReady` names, u32; 0 when nobody is waited for. */
+  initialReplay: number;
   /** For state: roles that nobody performs for this peer. The bus adds it, the reactor never does. */
   unheldRoles?: readonly string[];
 }

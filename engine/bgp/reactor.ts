@@ -7,9 +7,10 @@ import type * as net from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { familyName } from '../../sdk/wire/family.ts';
-import { ADMINISTRATIVE_SHUTDOWN, OTHER_CONFIGURATION_CHANGE, PEER_DECONFIGURED } from '../../sdk/wire/notification.ts';
+import { ADMINISTRATIVE_SHUTDOWN, BFD_DOWN, OTHER_CONFIGURATION_CHANGE, PEER_DECONFIGURED } from '../../sdk/wire/notification.ts';
 import type { Clock } from '../core/clock.ts';
 import { cease } from './cease.ts';
+import { NOT_ESTABLISHED } from './egress.ts';
 import { KnownBlocks } from './known-blocks.ts';
 import { Listeners } from './listener.ts';
 import type { ListenAddress } from './listener.ts';
@@ -160,6 +161,9 @@ export class Reactor implements ReactorPort {
 
   teardown(index: number, subcode: number, text: string): Promise<string | undefined> {
     return this.#on(index, (peer) => {
+      if (subcode > BFD_DOWN) return `Cease has no subcode ${subcode}: 0 to ${BFD_DOWN}`;
+      // One that is down for good comes back by this.
+      if (!peer.established && !peer.adminDown) return NOT_ESTABLISHED;
       peer.stop(cease(subcode, text), text === '' ? 'teardown' : text, true);
       return undefined;
     });
@@ -179,7 +183,7 @@ export class Reactor implements ReactorPort {
 
   refresh(index: number, family: number, subtype: number): Promise<string | undefined> {
     return this.#on(index, (peer) => {
-      if (!peer.established) return 'the session is not established';
+      if (!peer.established) return NOT_ESTABLISHED;
       const sent = this.#plane.hub.refreshRequest(index, family, subtype);
       return sent ? undefined : `${familyName(family)}: route refresh was not negotiated`;
     });
@@ -270,7 +274,7 @@ export class Reactor implements ReactorPort {
   }
 
   awaitReady(processes: readonly string[]): void {
-    this.#plane.announcers = new Set(processes);
+    this.#plane.egress.announcedBy(new Set(processes));
   }
 
   sessionReady(index: number, process: string, token: string): Promise<string | undefined> {
@@ -288,6 +292,7 @@ export class Reactor implements ReactorPort {
   async flush(index: number): Promise<string | undefined> {
     const peer = this.#plane.peers.get(index);
     if (peer === undefined) return NO_PEER;
+    if (!peer.established) return NOT_ESTABLISHED;
     this.#plane.flush();
     const empty = await this.#until(() => peer.queuedBytes === 0 && peer.outbox.empty, FLUSH_PATIENCE);
     return empty ? undefined : 'the peer did not take everything in time';
@@ -374,22 +379,15 @@ export class Reactor implements ReactorPort {
     if (change === 'reset' && this.#started) peer.start();
     if (change === 'live' || change === 'refresh') receiver.configure(peer);
     if (change === 'refresh' || (transparentChanged && change !== 'reset')) egress.rejoin(peer);
-    if (peer.established) this.#filtersChanged(peer, before);
+    if (peer.established && !sameList(before.exportFilters, wish.exportFilters)) this.#exportFiltersChanged(peer);
     return change !== 'none';
   }
 
-  /** Other filters: what passed the old ones is asked for again, or sent again. */
-  #filtersChanged(peer: Peer, before: PeerSettings): void {
-    const { hub, voice } = this.#plane;
-    const { importFilters, exportFilters, remoteAddress } = peer.settings;
-    const families = peer.agreement?.negotiated.families ?? [];
-    if (!sameList(before.importFilters, importFilters)) {
-      const asked = families.every((family) => hub.refreshRequest(peer.index, family, 0));
-      const text = 'the peer does not send its routes again on request: other import filters act on what comes from now on';
-      if (!asked) voice.report('warning', 'filters-changed', remoteAddress, text);
+  /** Other export filters: everything is sent again through them. Imports are asked for again by whoever changed the filters. */
+  #exportFiltersChanged(peer: Peer): void {
+    for (const family of peer.agreement?.negotiated.families ?? []) {
+      this.#plane.hub.resend(peer.index, family, () => undefined);
     }
-    if (sameList(before.exportFilters, exportFilters)) return;
-    for (const family of families) hub.resend(peer.index, family, () => undefined);
   }
 
   #wantedListeners(): readonly ListenAddress[] {

@@ -6,6 +6,8 @@ import type { EventKind, EventRow, PeerIdentity } from '../bgp/port.ts';
 
 interface Known {
   up: boolean;
+  /** Of the up event, so that who comes late can report too. */
+  initialReplay: number;
   negotiated: EventRow['negotiated'];
 }
 
@@ -20,9 +22,11 @@ export class Established {
       return;
     }
     let peer = this.#peers.get(row.peer);
-    if (peer === undefined) this.#peers.set(row.peer, (peer = { up: false, negotiated: undefined }));
-    if (row.kind === 'state') peer.up = true;
-    else peer.negotiated = row.negotiated;
+    if (peer === undefined) this.#peers.set(row.peer, (peer = { up: false, initialReplay: 0, negotiated: undefined }));
+    if (row.kind === 'state') {
+      peer.up = true;
+      peer.initialReplay = row.initialReplay;
+    } else peer.negotiated = row.negotiated;
   }
 
   /** The peers there are now: a number that is gone may come back as another peer. */
@@ -33,10 +37,10 @@ export class Established {
 
   /** For each peer that is up, what was negotiated and its state, as rows like the live ones and in their order. */
   *rows(at: number): Generator<EventRow> {
-    for (const [index, { up, negotiated }] of [...this.#peers].sort(([a], [b]) => a - b)) {
+    for (const [index, { up, initialReplay, negotiated }] of [...this.#peers].sort(([a], [b]) => a - b)) {
       if (!up) continue;
       if (negotiated !== undefined) yield { ...bare('negotiated', index, at), negotiated };
-      yield { ...bare('state', index, at), state: 'up' };
+      yield { ...bare('state', index, at), state: 'up', initialReplay };
     }
   }
 }
@@ -58,6 +62,7 @@ function bare(kind: EventKind, peer: number, at: number): EventRow {
     family: 0,
     negotiated: undefined,
     lost: 0,
+    initialReplay: 0,
   };
 }
 

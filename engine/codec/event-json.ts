@@ -198,6 +198,7 @@ function eventMembers(row: EventRow, type: string): Record<string, unknown> {
       return {
         state: row.state,
         ...(row.state === 'down' && row.reason !== '' ? { reason: row.reason } : {}),
+        ...(row.initialReplay === 0 ? {} : { 'initial-replay': String(row.initialReplay) }),
         ...(row.unheldRoles === undefined ? {} : { 'unheld-roles': row.unheldRoles }),
       };
     case 'eor':

@@ -15,7 +15,7 @@ import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<
   ReactorPort,
-  'snapshot' | 'teardown' | 'setPaused' | 'refresh' | 'flush' | 'raw' | 'statistics' | 'cached' | 'manageCached'
+  'snapshot' | 'teardown' | 'setPaused' | 'refresh' | 'flush' | 'raw' | 'sessionReady' | 'statistics' | 'cached' | 'manageCached'
 >;
 
 export interface CommandContext {
@@ -117,8 +117,6 @@ export interface PluginCommands {
   enrichers(): readonly Enricher[];
   /** What the plugin adds to `base`; rejects when it fails or the signal aborts. */
   enrich(plugin: string, input: EnrichShowInput, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** `peer SEL plugin session ready`. Returns why not. */
-  sessionReady(plugin: string, peers: readonly number[], token: string): string | undefined;
 }
 
 export interface Candidate {

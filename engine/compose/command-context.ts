@@ -111,7 +111,6 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     decodeCapability: async (code, hex) => daemon.host()?.decodeCapability(code, hex),
     enrichers: () => enrichers(daemon.host()),
     enrich: async (plugin, input, signal) => enrich(running(plugin), plugin, input, signal),
-    sessionReady: () => undefined,
   };
 }
 

@@ -335,6 +335,13 @@ export class PluginHost implements NlriCaller {
       .map((life) => life.name);
   }
 
+  /** Running plugins that report when a session has had their first routes. */
+  sessionReporters(): readonly string[] {
+    return [...this.#lives.values()]
+      .filter((life) => life.link !== undefined && this.#registry.of(life.name)?.['signals-session-ready'] === true)
+      .map((life) => life.name);
+  }
+
   families(): readonly FamilyEntry[] {
     return this.#registry.decodedFamilies();
   }

@@ -27,6 +27,7 @@ export const peerActions: Readonly<Record<string, Handler>> = {
   'peer-update-hex': (call) => update(call, 'hex'),
   'peer-update-b64': (call) => update(call, 'b64'),
   'peer-raw': raw,
+  'peer-plugin-session': sessionReady,
   'peer-plugin-session-ready': sessionReady,
 };
 
@@ -156,16 +157,12 @@ async function raw(call: Call): Promise<unknown> {
   return { peer: nameOf(peer), bytes: bytes.length, ...(type === undefined ? { mode: 'full-packet' } : { type }) };
 }
 
-function sessionReady(call: Call): unknown {
+function sessionReady(call: Call): Promise<unknown> {
   const plugin = pluginOf(call.caller);
   if (plugin === undefined) throw new CommandError('denied', 'only a plugin can report that a session is ready');
-  const reason = call.context.plugins.sessionReady(
-    plugin,
-    chosen(call).map((peer) => peer.index),
-    call.args.text('token'),
-  );
-  if (reason !== undefined) throw new CommandError('failed', reason);
-  return { ready: true };
+  const token = call.args.text('token');
+  const { reactor } = call.context;
+  return each(chosen(call), async (peer) => (await reactor.sessionReady(peer.index, plugin, token)) ?? { ready: true });
 }
 
 /** A plugin acts only on peers whose `process` block lets it; everyone else with edit permission on all. */

@@ -42,6 +42,7 @@ test('every field of a row survives the ring', () => {
     row(7, { bytes: Uint8Array.of(9, 1, 2, 3, 9), bytesAt: 1, bytesLength: 3, asn4: false, addPath: [257, 513] }),
     row(0, { kind: 'state', direction: 'unspecified', state: 'down', reason: 'tcp-failure é' }),
     row(0, { kind: 'state', direction: 'unspecified', state: 'up' }),
+    row(0, { kind: 'state', direction: 'unspecified', state: 'up', initialReplay: 4_000_000_000 }),
     row(0, { kind: 'eor', family: 513 }),
     row(2 ** 52 + 1, { kind: 'keepalive', direction: 'sent' }),
   ];

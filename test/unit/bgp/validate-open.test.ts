@@ -2,29 +2,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../engine/core/clock.ts';
-import type { ReactorAnswer, ReactorQuestion } from '../../../engine/bgp/port.ts';
+import type { ReactorAnswer } from '../../../engine/bgp/port.ts';
 import { KEEPALIVE, OPEN, UPDATE, keepalive, message as frame } from './frames.ts';
 import type { Speaker } from './lab.ts';
 import { Lab, PLAIN, hex, peerSettings, toHex, until } from './lab.ts';
 
 type Answer = (answer: ReactorAnswer) => void;
 
-/** A reactor that asks about OPENs; answers are given by hand. */
-async function asking(
-  ...settings: Parameters<typeof Lab.of>
-): Promise<{ lab: Lab; answers: Answer[]; asked: readonly ReactorQuestion[] }> {
-  const lab = await Lab.of(...settings);
+/** OPENs are asked about from now on; answers are given by hand. */
+function asking(lab: Lab): Answer[] {
   lab.reactor.validateOpen(true);
   const answers: Answer[] = [];
   lab.sink.reply = () => new Promise((resolve) => answers.push(resolve));
-  return { lab, answers, asked: lab.sink.asked };
+  return answers;
 }
 
 const says = (peer: Speaker, type: number): boolean => peer.heard.some((one) => one.type === type);
 
 test('an OPEN that we accept is asked about with both sides in wire order; KEEPALIVE waits for the answer', async () => {
-  const { lab, answers, asked } = await asking([peerSettings(2)]);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2)]);
+  const answers = asking(lab);
+  const { asked } = lab.sink;
   const peer = await lab.connect(2);
   // The peer confirms our OPEN before we confirm its own.
   peer.send(peer.open(), keepalive());
@@ -70,8 +68,9 @@ for (const [what, answer, notified] of REFUSALS) {
 }
 
 test('an OPEN that our own checks refuse is asked about by nobody, and none is when it is switched off', async () => {
-  const { lab, asked } = await asking([peerSettings(2), peerSettings(3)]);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2), peerSettings(3)]);
+  asking(lab);
+  const { asked } = lab.sink;
   const peer = await lab.connect(2);
   peer.send(peer.open(PLAIN, 90, { as: 64999 }));
   assert.equal((await peer.notified()).slice(0, 3), '2/2');
@@ -86,8 +85,8 @@ test('what is out of place while the answer is awaited ends the session; the lat
     [() => frame(UPDATE, hex('00000000')), '5/1 02'],
   ];
   for (const [send, notified] of cases) {
-    const { lab, answers } = await asking([peerSettings(2)]);
-    await using _ = lab;
+    await using lab = await Lab.of([peerSettings(2)]);
+    const answers = asking(lab);
     const peer = await lab.connect(2);
     peer.send(peer.open());
     await until(() => answers.length === 1, 'asked');
@@ -100,8 +99,8 @@ test('what is out of place while the answer is awaited ends the session; the lat
 });
 
 test('a connection that goes while it is judged leaves the next one alone', async () => {
-  const { lab, answers } = await asking([peerSettings(2)]);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2)]);
+  const answers = asking(lab);
   const first = await lab.connect(2);
   first.send(first.open());
   await until(() => answers.length === 1, 'asked');
@@ -117,8 +116,8 @@ test('a connection that goes while it is judged leaves the next one alone', asyn
 
 test('the time an OPEN may take runs on while it is judged', async () => {
   const clock = new ManualClock();
-  const { lab, answers } = await asking([peerSettings(2)], {}, clock);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2)], {}, clock);
+  const answers = asking(lab);
   const peer = await lab.connect(2);
   peer.send(peer.open());
   await until(() => answers.length === 1, 'asked');
@@ -130,8 +129,8 @@ test('the time an OPEN may take runs on while it is judged', async () => {
 
 test('a second connection while the first is judged: the first answered stands unless the identifiers say otherwise (RFC 4271 §6.8)', async () => {
   // Both are incoming, and the peer's identifier is the higher one: the newer of two connections it began survives.
-  const { lab, answers } = await asking([peerSettings(2)]);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2)]);
+  const answers = asking(lab);
   const [first, second] = [await lab.connect(2), await lab.connect(2)];
   first.send(first.open());
   await until(() => answers.length === 1, 'asked');
@@ -146,8 +145,9 @@ test('a second connection while the first is judged: the first answered stands u
 });
 
 test('beside an established session nobody is asked about the OPEN that will be refused', async () => {
-  const { lab, answers, asked } = await asking([peerSettings(2)]);
-  await using _ = lab;
+  await using lab = await Lab.of([peerSettings(2)]);
+  const answers = asking(lab);
+  const { asked } = lab.sink;
   const first = await lab.connect(2);
   first.send(first.open(), keepalive());
   await until(() => answers.length === 1, 'asked');

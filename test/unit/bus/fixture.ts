@@ -35,6 +35,7 @@ export function row(more: Partial<EventRow> = {}): EventRow {
     family: 0,
     negotiated: undefined,
     lost: 0,
+    initialReplay: 0,
     ...more,
   };
 }

@@ -171,6 +171,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       refresh: (peer, family, subtype) => note(`refresh ${peer} ${family} ${subtype}`),
       flush: (peer) => note(`flush ${peer}`),
       raw: (peer, bytes) => note(`raw ${peer} ${Buffer.from(bytes).toString('hex')}`),
+      sessionReady: (_peer, _process, token) => Promise.resolve(token === '81' ? undefined : 'no session has the token'),
       statistics: () => Promise.resolve({}),
       cached: () => Promise.resolve([{ id: 7, peer: 1, length: 59, ageMs: 2500, retained: 1, consumers: ['slow'] }]),
       manageCached: (ids, deed, destinations) => {
@@ -251,7 +252,6 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       granted: (plugin, send) => plugin === 'trusted' || (plugin === 'half' && send === 'update'),
       subscribe: (plugin, words) => void asked.push(`subscribe ${plugin} ${words.join(' ')}`),
       unsubscribe: (plugin, words) => void asked.push(`unsubscribe ${plugin} ${words.join(' ')}`),
-      sessionReady: (plugin) => (plugin === 'trusted' ? undefined : 'not expected'),
     },
     events: {
       list: () => [
