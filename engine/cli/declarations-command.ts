@@ -46,13 +46,27 @@ function complain(io: CliIo, options: GlobalOptions, text: string): number {
   return EXIT.nothing;
 }
 
+/** Entries of a list that a cell shows. */
+const SHOWN = 4;
+
+/** Lists as text of a cell: names hold blanks, and a plugin may have many. */
+function inCells(row: unknown): unknown {
+  if (!isMap(row)) return row;
+  const cell = (value: unknown): unknown => {
+    if (!Array.isArray(value)) return value;
+    const more = value.length - SHOWN;
+    return `${value.slice(0, SHOWN).map(textOf).join(', ')}${more > 0 ? `, … ${more} more` : ''}`;
+  };
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, cell(value)]));
+}
+
 function show(rows: readonly unknown[], io: CliIo, options: GlobalOptions): number {
   const format = options.format ?? (options.json ? 'json' : 'table');
   const width = io.stdout.isTTY === true ? (io.stdout.columns ?? 0) : 0;
   const renderer = rendererOf({ format, live: false, width, colour: useColour(io, options) });
   const text =
     renderer.head(DOC_HEAD) +
-    renderer.record(JSON.stringify({ declarations: rows }), false) +
+    renderer.record(JSON.stringify({ declarations: format === 'table' || format === 'text' ? rows.map(inCells) : rows }), false) +
     renderer.end({ outcome: 'done', produced: 1, rejected: 0, message: '' });
   io.stdout.write(text);
   return rows.every((row) => isMap(row) && ANSWERED.includes(textOf(row['outcome']))) ? EXIT.done : EXIT.failed;

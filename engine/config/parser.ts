@@ -221,7 +221,7 @@ export class Parser {
       checkValue(schema.type, text, this.#validators) ??
       (typeof own === 'string' ? checkNamed(own, text, this.#validators) : undefined);
     if (fault === undefined) return;
-    if (fault.expected === FAMILY_EXPECTED) this.findings.unknownNames++;
+    if (fault.expected?.includes(FAMILY_EXPECTED) === true) this.findings.unknownNames++;
     this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
   }
 

@@ -19,7 +19,7 @@ export class YangError extends Error {
   constructor(at: { module: string; line: number; keyword?: string; argument?: string | undefined }, message: string) {
     const statement =
       at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
-    super(`${at.module}:${at.line}: ${statement}${message}`);
+    super(visible(`${at.module}:${at.line}: ${statement}${message}`));
     this.module = at.module;
     this.line = at.line;
   }
@@ -29,8 +29,11 @@ const SHOWN = 64;
 
 /** An argument in a message: one line, of bounded length, control characters as escapes. */
 function shown(argument: string): string {
-  const short = argument.length > SHOWN ? `${argument.slice(0, SHOWN)}…` : argument;
-  return short.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return visible(argument.length > SHOWN ? `${argument.slice(0, SHOWN)}…` : argument);
+}
+
+function visible(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 interface Open {
