@@ -18,7 +18,7 @@ export class YangError extends Error {
 
   constructor(at: { module: string; line: number; keyword?: string; argument?: string | undefined }, message: string) {
     const statement =
-      at.keyword === undefined ? '' : `${at.keyword}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
+      at.keyword === undefined ? '' : `${shown(at.keyword)}${at.argument === undefined ? '' : ` ${shown(at.argument)}`}: `;
     super(visible(`${at.module}:${at.line}: ${statement}${message}`));
     this.module = at.module;
     this.line = at.line;

@@ -34,7 +34,7 @@ const declaration = {
 async function start() {
   const plugin = Plugin.fromEnv('acme');
   let sections = [];
-  plugin.onConfigure((input) => { sections = input; });
+  plugin.onConfigure((input) => { sections = input.sections; });
   plugin.onExecuteCommand(() => JSON.parse(JSON.stringify({ sections })));
   plugin.onEvent(() => undefined);
   plugin.onDecodeNlri(({ hex }) => { if (hex === 'ff') throw new Error('no thing I know'); return { thing: hex }; });
