@@ -77,14 +77,14 @@ export class ConfigSteps {
     const back = async (): Promise<void> => {
       bus.setBindings(bindingsByPeer(before));
       const outcome = await host.changeover.replace(before.plugins, before.hub, needs(before), false);
-      if (!outcome.ok) throw new Error(`${outcome.plugin}: ${outcome.reason}`);
+      if (!outcome.ok) throw new Error(`plugin ${outcome.plugin}: ${outcome.reason}`);
     };
     return step('plugin', 'plugins', 'modify', [], [], async () => {
       bus.setBindings(bindingsWith(before, after, [...added, ...changed]));
       const outcome = await host.changeover.replace(after.plugins, after.hub, needs(after), true);
       if (outcome.ok) return back;
       await back();
-      throw new Error(`${outcome.plugin}: ${outcome.reason}`);
+      throw new Error(`plugin ${outcome.plugin}: ${outcome.reason}`);
     });
   }
 

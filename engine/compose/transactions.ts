@@ -116,12 +116,12 @@ export class Transactions {
     const { id, phase, plugin, message, plugins } = result;
     if (phase === undefined) return { ok: false, errors: [message] };
     await this.#giveUp(before);
-    const who = plugins.some((one) => one.name === plugin) ? `plugin ${plugin}` : plugin;
+    const isPlugin = plugins.some((one) => one.name === plugin);
     const reason = `${phase}: ${message}`;
-    if (who !== plugin) this.#parts.host.noteFault(plugin, `config ${reason}`);
+    if (isPlugin) this.#parts.host.noteFault(plugin, `config ${reason}`);
     return {
       ok: false,
-      errors: [who === '' ? reason : `${who}: ${reason}`, ...plugins.flatMap(unrest), `transaction ${id}`],
+      errors: [isPlugin ? `plugin ${plugin}: ${reason}` : reason, ...plugins.flatMap(unrest), `transaction ${id}`],
       detail: { 'transaction-id': id, phase, plugin, code: result.code, plugins },
     };
   }
