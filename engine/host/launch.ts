@@ -147,6 +147,8 @@ export class MainLauncher implements Launcher {
       throw new PluginFault('plugin-start', messageOf(error), 0, { cause: error });
     });
     const [ours, theirs] = pipePair();
+    // A plugin that writes to what it has ended must not be the process's affair.
+    theirs.on('error', () => undefined);
     const bridge = new DirectBridge(calls);
     const stopping = new AbortController();
     const ended = start(() =>
@@ -232,12 +234,13 @@ export class ThreadLauncher implements Launcher {
     this.#site = site;
   }
 
-  launch(): Promise<Launched> {
+  async launch(_calls?: BridgeCalls, signal?: AbortSignal): Promise<Launched> {
     const ports = new MessageChannel();
     const stream = new PortDuplex(ports.port1);
     const data: ThreadStart = { name: this.#site.name, moduleUrl: this.#site.moduleUrl, pipe: ports.port2 };
     const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js', import.meta.url);
-    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2], stderr: true });
+    // Loaders and hooks of this process (tsx, an inspector) are no affair of the plugin, and each costs it a start.
+    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2], stderr: true, execArgv: [] });
     const relay = new StderrRelay(this.#site.log, this.#site.clock, 'trace');
     worker.stderr.on('data', (bytes: Buffer) => relay.push(bytes));
     worker.stderr.once('end', () => relay.end());
@@ -251,7 +254,13 @@ export class ThreadLauncher implements Launcher {
         resolve({ fault: fault === '' && code !== 0 ? `thread ended with code ${code}` : fault });
       });
     });
-    return Promise.resolve({
+    // The thread's own start is no time of a stage, as a process's is not.
+    await new Promise<void>((resolve) => {
+      worker.once('online', resolve);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+      void ended.then(() => resolve());
+    });
+    return {
       stream,
       bridge: undefined,
       pid: undefined,
@@ -262,7 +271,7 @@ export class ThreadLauncher implements Launcher {
         await settledWithin(this.#site.clock, graceMs, ended);
         await worker.terminate();
       },
-    });
+    };
   }
 }
 

@@ -81,7 +81,7 @@ const POST_STARTUP_MS = 10_000;
 /** How long a plugin that missed a deadline has to show that its event loop turns. */
 const TURN_MS = 1000;
 /** After a link's end, how long the process may take to say why. */
-const REASON_MS = 250;
+const REASON_MS = 1000;
 
 export class PluginLife {
   readonly spec: LifeSpec;

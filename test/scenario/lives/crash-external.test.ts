@@ -37,7 +37,11 @@ function expected(stage: number, way: Way): readonly [code: string, text: RegExp
 }
 
 const child = (name: string, stage: number, way: Way, policy: string) =>
-  settings(name, { use: '', run: `exec node child.mjs die=${stage} how=${way} policy=${policy}`, timeoutMs: 4000 });
+  settings(name, {
+    use: '',
+    run: `exec node child.mjs die=${stage} how=${way} policy=${policy}`,
+    timeoutMs: way === 'silent' ? 3000 : 30_000,
+  });
 
 /** A host that bears one restart, in a folder of its own; events come all the time, so that who runs and is silent is found out. */
 async function inCrashWorld(stage: number, work: (world: World) => Promise<void>): Promise<void> {
