@@ -1,5 +1,6 @@
 // The boundary between the threads: rows come through the ring as they went in, commands are answered, a full ring loses nothing silently.
 import assert from 'node:assert/strict';
+import * as net from 'node:net';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { RingSink, RingSource } from '../../../engine/bgp/event-ring.ts';
@@ -8,7 +9,8 @@ import type { EventRow } from '../../../engine/bgp/port.ts';
 import { RemoteReactor, reactorBoot, serveReactor } from '../../../engine/bgp/remote.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { RingReader, RingWriter, ringMemory } from '../../../engine/core/ring.ts';
-import { RecordingSink, peerSettings, reactorSettings } from './lab.ts';
+import { UPDATE } from './frames.ts';
+import { RecordingSink, Speaker, attributes, peerSettings, reactorSettings, toHex, until, update } from './lab.ts';
 
 function ring(needsEveryRow: boolean): {
   sink: RingSink;
@@ -112,5 +114,57 @@ test('commands cross and are answered; an unknown one is refused, not thrown', a
   assert.equal(sink.identities[0]?.remoteAddress, '127.0.0.2');
   remote.lost('the reactor thread is gone');
   await assert.rejects(remote.snapshot(), /gone/);
+  port1.close();
+});
+
+test('questions of the far end are answered by the near one: filters in both directions, OPENs, tokens of sessions', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const boot = reactorBoot(0, 65_536);
+  const sink = new RecordingSink();
+  const reactor = serveReactor({ boot, port: port1, clock: systemClock, random: () => 1 });
+  const remote = new RemoteReactor(port2, boot, sink);
+  sink.reply = (question) => {
+    if (question.kind === 'open') return { kind: 'accept' };
+    // The last octet of the prefix says what was answered.
+    const body = Uint8Array.from(question.body);
+    body[body.length - 1] = question.direction === 'import' ? 77 : 99;
+    return { kind: 'replace', body };
+  };
+  const processes = [{ process: 'rib', send: ['update'], receive: ['state'] }];
+  await remote.apply(
+    reactorSettings([
+      peerSettings(2, { importFilters: ['p:in'] }),
+      peerSettings(3, { exportFilters: ['p:out'], nextHop: 'unchanged', processes }),
+    ]),
+  );
+  remote.validateOpen(true);
+  remote.awaitReady(['rib']);
+  remote.interest(1 << 6, 1 << 6);
+  await remote.start();
+  reactor.routes.onUpdate((peer, _id, view) => reactor.routes.forward(view, peer));
+  const [source, destination] = await Promise.all(
+    [2, 3].map(async (host) => {
+      const socket = net.connect({
+        port: reactor.listenPort('127.0.0.1', 0),
+        host: '127.0.0.1',
+        localAddress: `127.0.0.${host}`,
+      });
+      const speaker = new Speaker(socket, host);
+      await speaker.establish();
+      return speaker;
+    }),
+  );
+  await until(async () => (await remote.statistics())['established'] === 2, 'both are up');
+  source?.send(update('', attributes(64502), '180a0001'));
+  const heard = toHex((await destination?.hears(UPDATE)) ?? new Uint8Array(0));
+  assert.match(heard, /180a0063$/);
+  assert.deepEqual(sink.asked.map((question) => question.kind).sort(), ['filter', 'filter', 'open', 'open']);
+  const up = await until(() => sink.rows.find((row) => row.kind === 'state' && row.initialReplay > 0), 'the token came over');
+  assert.match((await remote.sessionReady(up.peer, 'rib', '0')) ?? '', /no session/);
+  assert.equal(await remote.sessionReady(up.peer, 'rib', String(up.initialReplay)), undefined);
+  assert.equal(toHex((await destination?.hears(UPDATE)) ?? new Uint8Array(0)), '00000000');
+  source?.destroy();
+  destination?.destroy();
+  await remote.stop('');
   port1.close();
 });

@@ -60,6 +60,12 @@ const CASES: readonly Case[] = [
     text: `${FROM} state up\n`,
   },
   {
+    name: 'state up with a token',
+    row: { kind: 'state', direction: 'unspecified', state: 'up', initialReplay: 81 },
+    bgp: { message: { type: 'state' }, peer: P, state: 'up', 'initial-replay': '81' },
+    text: `${FROM} state up\n`,
+  },
+  {
     name: 'state down',
     row: { kind: 'state', direction: 'unspecified', state: 'down', reason: 'tcp-failure' },
     bgp: { message: { type: 'state' }, peer: P, state: 'down', reason: 'tcp-failure' },
