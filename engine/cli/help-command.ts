@@ -83,7 +83,7 @@ function overview(io: CliIo): string {
     '\nCommands of the daemon (zest summary, zest peer edge detail, zest "rib routes | count"):\n\n',
     `${daemon.join('\n')}\n`,
     '  and those of its plugins: zest command list\n\n',
-    'Pipes: | match TEXT, | count, | json [pretty|compact], | yaml, | table, | text, | no-more\n\n',
+    'Pipes: | match TEXT, | select FIELD,…, | count, | json [pretty|compact], | yaml, | table, | text, | no-more\n\n',
     'Options:\n\n',
     table(OPTIONS),
     '\nExit codes: 0 done, 1 error or unknown command, 2 nothing to operate on or an unreadable file.\n',
@@ -198,7 +198,7 @@ function machineHelp(io: CliIo): unknown {
       '!X': 'all but',
       'A,B': 'union',
     },
-    pipes: ['match TEXT', 'count', 'json [pretty|compact]', 'yaml', 'table', 'text', 'no-more'],
+    pipes: ['match TEXT', 'select FIELD,…', 'count', 'json [pretty|compact]', 'yaml', 'table', 'text', 'no-more'],
     options: OPTIONS.map(([option, help]) => ({ option, help })),
     'exit-codes': EXIT_CODES,
     errors:

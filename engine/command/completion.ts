@@ -19,6 +19,7 @@ const MAXIMUM_WORD = 128;
 
 const PIPE_HELP: Readonly<Record<(typeof PIPE_OPERATORS)[number], string>> = {
   match: 'Keep what contains a text',
+  select: 'Keep these fields, in this order',
   count: 'Count the rows',
   json: 'As JSON (pretty or compact)',
   yaml: 'As YAML',
@@ -125,6 +126,7 @@ function commandOf(command: readonly Word[], { tree, peers }: Scene): CommandSpe
 
 /** What an operator takes that no list can hold. */
 const OPERAND: Readonly<Record<string, Expected | undefined>> = {
+  select: { name: 'fields', help: 'Names of fields, separated by commas' },
   match: { name: 'text', help: 'A text; quote it when it holds blanks' },
 };
 

@@ -1,12 +1,15 @@
 /**
- * What stands after a command's `|`. `match` and `count` change the answer and run in the engine, on the rows as they pass;
+ * What stands after a command's `|`. `match`, `select` and `count` change the answer and run in the engine, on the rows as they pass;
  * the format operators are the client's business: the engine checks and names them, and does no more.
  */
 import { nearest } from '../core/nearest.ts';
 import { isPipe, type Word } from '../core/words.ts';
 import { CommandError, didYouMean } from './fault.ts';
 
-export type PipeStep = { readonly kind: 'match'; readonly text: string } | { readonly kind: 'count' };
+export type PipeStep =
+  | { readonly kind: 'match'; readonly text: string }
+  | { readonly kind: 'select'; readonly fields: readonly string[] }
+  | { readonly kind: 'count' };
 export type OutputFormat = 'json' | 'json-compact' | 'yaml' | 'table' | 'text';
 
 export interface Pipes {
@@ -17,7 +20,7 @@ export interface Pipes {
   readonly folded: readonly Word[];
 }
 
-export const PIPE_OPERATORS = ['match', 'count', 'json', 'yaml', 'table', 'text', 'no-more'] as const;
+export const PIPE_OPERATORS = ['match', 'select', 'count', 'json', 'yaml', 'table', 'text', 'no-more'] as const;
 
 /** Cuts a line at its pipes: the command's words, and one list of words for each operator. */
 export function cutPipes(words: readonly Word[]): { command: readonly Word[]; operators: readonly (readonly Word[])[] } {
@@ -48,6 +51,12 @@ export function readPipes(operators: readonly (readonly Word[])[], own: readonly
       case 'match': {
         if (values.length === 0) throw new CommandError('argument', 'match requires a value', name.column);
         steps.push({ kind: 'match', text: values.map((word) => word.text).join(' ') });
+        break;
+      }
+      case 'select': {
+        const fields = values.flatMap((word) => word.text.split(',')).filter((field) => field !== '');
+        if (fields.length === 0) throw new CommandError('argument', 'select requires a value', name.column);
+        steps.push({ kind: 'select', fields: [...new Set(fields)] });
         break;
       }
       case 'count':

@@ -5,13 +5,20 @@
 import type { AnswerChunk, AnswerEnd, AnswerHead, AnswerRecord, AnswerSource } from '../../sdk/rpc/answer.ts';
 import { DOC_HEAD } from '../../sdk/rpc/answer.ts';
 import { parseJson, stringifyJson } from '../../sdk/rpc/json.ts';
+import { SelectSource } from './pipe-select.ts';
 import type { PipeStep } from './pipe-syntax.ts';
 
 export function applyPipes(source: AnswerSource, steps: readonly PipeStep[]): AnswerSource {
-  return steps.reduce<AnswerSource>(
-    (inner, step) => (step.kind === 'match' ? new MatchSource(inner, step.text) : new CountSource(inner)),
-    source,
-  );
+  return steps.reduce<AnswerSource>((inner, step) => {
+    switch (step.kind) {
+      case 'match':
+        return new MatchSource(inner, step.text);
+      case 'select':
+        return new SelectSource(inner, step.fields);
+      case 'count':
+        return new CountSource(inner);
+    }
+  }, source);
 }
 
 /** Keeps what contains the text, whatever its case. */
