@@ -49,6 +49,24 @@ for (const [name, settings, plugins, expected] of [
   test(`RFC 4724 §3: ${name}`, () => assert.equal(listed(openFor(peerSettings(2, settings), plugins)), expected));
 }
 
+const family = (number: number): PluginCapability => plugin({ kind: 'multiprotocol', family: number });
+
+for (const [name, settings, expected] of [
+  ['a peer that states families offers these alone', {}, '1:00010001'],
+  ['a peer that states none offers those of the plugins', { families: [] }, '1:00010001 1:401000c8'],
+] as const) {
+  test(`families that plugins decode: ${name}`, () => {
+    const open = openFor(peerSettings(2, settings), [family(IPV4_UNICAST), family((16400 << 8) | 200)]);
+    assert.equal(
+      listed(open)
+        .split(' ')
+        .filter((one) => one.startsWith('1:'))
+        .join(' '),
+      expected,
+    );
+  });
+}
+
 for (const [name, ours, theirs, expected] of [
   ['both keep routes', [plugin(restart(120, [IPV4_UNICAST]))], restart(120, [IPV4_UNICAST]), true],
   ['we help a peer that keeps routes', [plugin(restart(120, []))], restart(120, [IPV4_UNICAST]), true],
