@@ -94,11 +94,11 @@ export function checkFilters(
           continue;
         }
         if (!named) {
-          const message =
-            owner === '' || name === ''
-              ? `${direction} filter ${clamp(text)}: expected PLUGIN:FILTER`
-              : `undefined plugin in ${direction} filter: ${clamp(text)}`;
-          const hint = didYouMean(text, [...full, ...plugins.map((plugin) => `${plugin}:${name}`)]);
+          const whole = owner !== '' && name !== '';
+          const message = whole
+            ? `undefined plugin in ${direction} filter: ${clamp(text)}`
+            : `${direction} filter ${clamp(text)}: expected PLUGIN:FILTER`;
+          const hint = whole ? didYouMean(text, [...full, ...plugins.map((plugin) => `${plugin}:${name}`)]) : undefined;
           findings.fault(place, `bgp/peer/${peer.name}/filter/${direction}`, message, { hint });
           continue;
         }

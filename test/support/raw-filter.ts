@@ -1,6 +1,6 @@
 // A plugin of route filters in raw lines, from the protocol's text alone: no SDK. Runs as a process of its own (`writeScript` puts it
 // down as JavaScript). Its filters `rules` and `lenient` (which accepts when it fails) do what the third octet of 198.51.N.0/24 says,
-// see `ANSWERS`; it refuses OPENs of AS 64999.
+// see `ANSWERS`; it refuses OPENs of AS 64999, and puts a capability of its own into ours.
 import { connect } from 'node:tls';
 
 const { ZE_PLUGIN_HUB_HOST: host, ZE_PLUGIN_HUB_PORT: port, ZE_PLUGIN_CA_PEM: ca } = process.env;
@@ -54,6 +54,9 @@ function callback(id: string, method: string, params: string): void {
     const { remote } = JSON.parse(params) as { readonly remote: { readonly asn: number } };
     const refused = { accept: false, 'notify-code': 2, 'notify-subcode': 2, reason: 'AS 64999 is not wanted' };
     reply(id, remote.asn === 64999 ? refused : { accept: true });
+  } else if (method === 'decode-capability') {
+    const { code, hex } = JSON.parse(params) as { readonly code: number; readonly hex: string };
+    reply(id, { json: { code, octets: hex.length / 2 } });
   } else if (method === 'execute-command') {
     const text = JSON.stringify({ calls: seen });
     socket.write(`#${id} top doc 0: 0:\n#${id} row ${Buffer.byteLength(text)}:${text}\n#${id} end 1 0 0:\n`);
@@ -96,6 +99,6 @@ await ask('declare-registration', {
   ],
 });
 await configured;
-await ask('declare-capabilities', { capabilities: [] });
+await ask('declare-capabilities', { capabilities: [{ code: 250, encoding: 'hex', payload: 'abcd' }] });
 await shared;
 await ask('ready', {});

@@ -243,6 +243,12 @@ bgp {
     await unwanted.close();
   });
 
+  test('a capability of a plugin is shown as the plugin reads it', async () => {
+    const { local } = await zest.json('peer', 'plain', 'capabilities');
+    const own = (local as readonly { readonly code: number }[]).find(({ code }) => code === 250);
+    assert.deepEqual(own, { code: 250, name: 'unknown-250', value: 'abcd', decoded: { code: 250, octets: 2 } });
+  });
+
   test('a chain that changes is followed without a new session: routes are asked for again, or sent again', async () => {
     const since = speaker('guarded').updates().length;
     zest.reload(config({ source: '', guarded: '' }));
