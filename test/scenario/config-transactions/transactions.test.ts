@@ -78,13 +78,16 @@ describe('config transactions', { skip, timeout: 240_000 }, () => {
   before(async () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-transactions-')));
     for (const name of ['first', 'second']) {
-      const source = readFileSync(join(import.meta.dirname, `${name}.ts`), 'utf8').replace("'zest-bgp/sdk'", `'${SDK}'`);
+      const source = readFileSync(join(import.meta.dirname, 'fixtures', `${name}.ts`), 'utf8').replace(
+        "'zest-bgp/sdk'",
+        `'${SDK}'`,
+      );
       const { outputText } = ts.transpileModule(source, {
         compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
       });
       writeFileSync(join(folder, `${name}.mjs`), outputText);
     }
-    copyFileSync(join(import.meta.dirname, 'third.py'), join(folder, 'third.py'));
+    copyFileSync(join(import.meta.dirname, 'fixtures', 'third.py'), join(folder, 'third.py'));
     port = await freePort();
     zest = await ZestProcess.start(config(port, 'old'), {}, folder);
     speaker = await RawSpeaker.establish({ port, local: '127.0.0.2' });
