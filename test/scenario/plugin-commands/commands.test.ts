@@ -120,8 +120,8 @@ describe('a plugin in commands', { timeout: 120_000 }, () => {
     const grown = memory(zest.child.pid ?? 0) - before;
     const pluginGrown = (((await zest.json('geo', 'alive'))['peak'] as number) - plugin) / 1024 / 1024;
     t.diagnostic(`daemon +${grown.toFixed(0)} MiB, plugin +${pluginGrown.toFixed(0)} MiB, command line ${peak.toFixed(0)} MiB`);
-    // The rows are 25 MB of text; held as records anywhere they would be well above 100 MB.
-    assert.ok(grown < 100, `the daemon grew by ${grown.toFixed(0)} MiB`);
+    // The rows are 25 MB of text; held as records anywhere they would be 200 MB and more.
+    assert.ok(grown < 150, `the daemon grew by ${grown.toFixed(0)} MiB`);
     assert.ok(pluginGrown < 100, `the plugin grew by ${pluginGrown.toFixed(0)} MiB`);
     assert.ok(peak < 200, `the command line took ${peak.toFixed(0)} MiB`);
   });
