@@ -14,11 +14,17 @@ export interface QuestionParts {
   host(): PluginHost | undefined;
 }
 
+interface Chain {
+  readonly direction: 'import' | 'export';
+  readonly filters: readonly string[];
+}
+
 export class Questions {
   readonly #parts: QuestionParts;
   readonly #chain: FilterChain;
   readonly #opens: OpenValidation;
   #validates = false;
+  #chains: readonly Chain[] = [];
 
   constructor(parts: QuestionParts) {
     const { clock, report } = parts;
@@ -46,8 +52,9 @@ export class Questions {
     return question.kind === 'filter' ? this.#chain.run(question) : this.#opens.ask(question);
   }
 
-  /** Who runs has changed: OPENs are asked about as long as somebody wants to see them. */
+  /** Who runs has changed: OPENs are asked about as long as somebody wants to see them, and other filters may be there. */
   moved(reactor: Pick<ReactorPort, 'validateOpen'>): void {
+    this.#chain.check(this.#chains);
     const validates = (this.#parts.host()?.openValidators().length ?? 0) > 0;
     if (validates === this.#validates) return;
     this.#validates = validates;
@@ -56,12 +63,11 @@ export class Questions {
 
   /** Plugins and peers are there: filters that nobody declared are reported, before the first route asks for them. */
   check(peers: readonly PeerSettings[]): void {
-    this.#chain.check(
-      peers.flatMap(({ importFilters, exportFilters }) => [
-        { direction: 'import' as const, filters: importFilters },
-        { direction: 'export' as const, filters: exportFilters },
-      ]),
-    );
+    this.#chains = (['import', 'export'] as const).map((direction) => ({
+      direction,
+      filters: [...new Set(peers.flatMap((peer) => (direction === 'import' ? peer.importFilters : peer.exportFilters)))],
+    }));
+    this.#chain.check(this.#chains);
   }
 }
 
