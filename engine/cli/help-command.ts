@@ -14,6 +14,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest config validate FILE', 'check a configuration'],
   ['zest bgp decode|encode …', 'read and write BGP messages, without a daemon'],
   ['zest plugin init DIR', 'a new plugin: source, test, configuration'],
+  ['zest plugin check CMD', 'which rules of the protocol a plugin keeps'],
   ['zest signal reload|stop|status', 'control the running daemon'],
   ['zest status', 'is a daemon running?'],
   ['zest doctor [FILE]', 'look for what is wrong: machine, configuration, daemon, plugins'],
@@ -60,7 +61,8 @@ export async function helpCommand(words: readonly string[], io: CliIo, options: 
   const [first = ''] = topic;
   const [, verb = 'decode'] = topic;
   if (first === 'bgp' && (verb === 'decode' || verb === 'encode')) return main(['bgp', ...topic.slice(1), '--help'], io);
-  const own = first === 'plugin' ? topic.length === 1 || topic[1] === 'init' : first !== 'help' && first !== 'bgp';
+  const own =
+    first === 'plugin' ? topic.length === 1 || topic[1] === 'init' || topic[1] === 'check' : first !== 'help' && first !== 'bgp';
   if (own && SUBCOMMAND_NAMES.includes(first)) return main([first, '--help'], io);
   return commandHelp(topic, io, options);
 }

@@ -1,5 +1,7 @@
-/** `zest plugin init …`: what `zest` does for an author of plugins. Every other `plugin` command is the daemon's. */
+/** `zest plugin init …` and `zest plugin check …`: what `zest` does for an author of plugins. Every other `plugin` command is the daemon's. */
 import { LANGUAGES, type Language, type Place } from '../offline/plugin-init/files.ts';
+import type { CheckReport } from '../offline/plugin-check/check.ts';
+import type { RuleResult } from '../offline/plugin-check/verdicts.ts';
 import { initPlugin } from '../offline/plugin-init/init.ts';
 import { visible } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
@@ -14,12 +16,25 @@ export const PLUGIN_HELP = `zest plugin init DIR [--language ts|js|python] [--ex
   --external      a process of its own, over TLS (default)
   --in-process    loaded into the daemon
 
+zest plugin check [--name NAME] [--section ROOT=JSON]… [--all] 'CMD'
+
+  Starts CMD (any language; for the shell) as the daemon would, takes it through the protocol, and prints each rule
+  that it keeps or breaks: query mode, the five stages, events, every command and codec and filter it declares,
+  goodbye, and an engine that dies. Its commands ARE run, without arguments and with wrong ones. Needs no daemon.
+
+  --name NAME           the name a configuration would give it (check)
+  --section ROOT=JSON   what \`configure\` brings for a root: --section 'acme={"acme":{"speed":10}}'
+  --all                 with the rules that were not asked
+
+  Exit code 0: every rule that was asked is kept; 1: one is broken.
+
 The daemon's own: zest plugin list, zest plugin restart NAME, … (zest help plugin)
 `;
 
 /** Words after `plugin` that are not the daemon's. */
-const OWN: Readonly<Record<string, (args: readonly string[], io: CliIo, options: GlobalOptions) => number>> = {
+const OWN: Readonly<Record<string, (args: readonly string[], io: CliIo, options: GlobalOptions) => number | Promise<number>>> = {
   init,
+  check,
 };
 
 /** Is this `plugin` command ours? `words` stand after `plugin`. */
@@ -82,4 +97,75 @@ function readInit(args: readonly string[]): { readonly folder: string; readonly 
   }
   if (folder === undefined) throw new UsageError('zest plugin init needs a folder; see zest plugin init --help');
   return { folder, language, place };
+}
+
+async function check(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
+  const wanted = readCheck(args);
+  const line = (result: RuleResult): void => {
+    if (!options.json && (result.outcome !== 'not-asked' || wanted.all)) io.stdout.write(ruleLine(result));
+  };
+  const { checkPlugin } = await import('../offline/plugin-check/check.ts');
+  const report = await checkPlugin({ ...wanted, environment: io.environment, signal: io.interrupted, heard: line });
+  if (io.interrupted.aborted) return EXIT.interrupted;
+  if (options.json) {
+    const { results: rules, kept, broken, notAsked } = report;
+    io.stdout.write(`${JSON.stringify({ command: wanted.command, kept, broken, 'not-asked': notAsked, rules }, null, 2)}\n`);
+  } else io.stdout.write(summary(report, wanted.all));
+  return report.broken === 0 ? EXIT.done : EXIT.failed;
+}
+
+const MARKS = { kept: 'kept', broken: 'BROKEN', 'not-asked': 'not asked' } as const;
+
+function ruleLine({ rule, says, outcome, detail }: RuleResult): string {
+  const why = detail === '' ? '' : `\n           ${visible(detail)}`;
+  return `${MARKS[outcome].padEnd(10)} ${visible(rule)}: ${visible(says)}${why}\n`;
+}
+
+function summary({ kept, broken, notAsked, stderr }: CheckReport, all: boolean): string {
+  const said = broken > 0 && stderr.trim() !== '' ? `\nit wrote to stderr:\n${visible(stderr.trim())}\n` : '';
+  return `\n${kept} kept, ${broken} broken, ${notAsked} not asked${notAsked > 0 && !all ? ' (--all lists them)' : ''}\n${said}`;
+}
+
+function readCheck(args: readonly string[]): {
+  readonly command: string;
+  readonly name: string;
+  readonly sections: readonly { readonly root: string; readonly data: string }[];
+  readonly all: boolean;
+} {
+  const command: string[] = [];
+  const sections: { root: string; data: string }[] = [];
+  let name = 'check';
+  let all = false;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? '';
+    // Behind the command's first word, or two hyphens, everything is the command's.
+    if (arg === '--' && command.length === 0) {
+      command.push(...args.slice(i + 1));
+      break;
+    }
+    if (command.length > 0 || !arg.startsWith('-')) command.push(arg);
+    else if (arg === '--all') all = true;
+    else if (arg === '--name' || arg === '--section') {
+      const value = args[++i];
+      if (value === undefined) throw new UsageError(`${arg} needs a value; see zest plugin check --help`);
+      if (arg === '--name') name = value;
+      else sections.push(section(value));
+    } else throw new UsageError(`unknown option ${arg}; see zest plugin check --help`);
+  }
+  if (command.length === 0)
+    throw new UsageError('zest plugin check needs the command that starts the plugin; see zest plugin check --help');
+  if (!/^[a-zA-Z0-9][a-zA-Z0-9-]{0,63}$/.test(name))
+    throw new UsageError(`--name "${name}": letters, digits and hyphens, at most 64`);
+  return { command: command.join(' '), name, sections, all };
+}
+
+function section(text: string): { root: string; data: string } {
+  const at = text.indexOf('=');
+  const [root, data] = [text.slice(0, at), text.slice(at + 1)];
+  try {
+    if (at > 0 && typeof JSON.parse(data) === 'object') return { root, data };
+  } catch {
+    // Told below.
+  }
+  throw new UsageError(`--section "${text}" is not ROOT=JSON-object`);
 }
