@@ -176,6 +176,7 @@ export class RawPlugin {
     this.site = site;
     this.conn = site.conn;
     const reader = createInterface({ input: this.conn, crlfDelay: Infinity });
+    reader.on('error', () => undefined);
     reader.on('line', (line) => {
       this.lines.push(line);
       this.#wake?.();
