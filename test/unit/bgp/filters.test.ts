@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReactorAnswer, ReactorQuestion } from '../../../engine/bgp/port.ts';
+import type { BestRoutes } from '../../../sdk/plugin/route-path.ts';
 import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
 import { ROUTE_REFRESH, UPDATE, message as frame } from './frames.ts';
 import type { Speaker } from './lab.ts';
@@ -348,6 +349,55 @@ test('MP families: rejected announcements of IPv6 are withdrawn by MP_UNREACH_NL
   peer.send(update('', reach, ''), update('', reach, ''), update('', reach, ''));
   await until(() => seen.length === 2, 'through');
   assert.deepEqual(seen, ['|2020010db8', '2020010db8|']);
+});
+
+/** `rows` prefixes of 10/8, every second with another block, so that no two share a message. */
+function bigTable(rows: number): BestRoutes {
+  const blocks = [attributes(65001), attributes(65002)].map((block) => hex(block));
+  const size = blocks[0]!.length;
+  const bytes = new Uint8Array(2 * size);
+  for (const [i, block] of blocks.entries()) bytes.set(block, i * size);
+  return {
+    family: IPV4_UNICAST,
+    rows,
+    best: (row) => 1 + (row & 1),
+    source: () => 0xfffe,
+    writePrefix: (row, out, at) => {
+      out.set([32, 10, row >>> 16, (row >>> 8) & 0xff, row & 0xff], at);
+      return 5;
+    },
+    attributesAt: (handle) => (handle - 1) * size,
+    attributesLength: () => size,
+    attributeBytes: bytes,
+    nextHopAt: () => 0,
+    nextHopLength: () => 0,
+  };
+}
+
+test('export: a table of best routes waits as a set of rows while filters take their time, and nobody else does', async () => {
+  const rows = 30_000;
+  await using lab = await Lab.of([peerSettings(2, OUT), peerSettings(3)]);
+  const answers = byHand(lab);
+  const [filtered, plain] = [await lab.session(2), await lab.session(3)];
+  lab.reactor.routes.exporter(bigTable(rows), { transparent: false });
+  const count = (peer: Speaker): number => {
+    const prefixes = new Set<string>();
+    for (const { type, body: bytes } of peer.heard) {
+      if (type !== UPDATE || bytes.length < 5) continue;
+      for (let at = 4 + ((bytes[2]! << 8) | bytes[3]!); at < bytes.length; at += 5)
+        prefixes.add(toHex(bytes.subarray(at, at + 5)));
+    }
+    return prefixes.size;
+  };
+  await until(() => plain.heard.length > rows && count(plain) === rows, 'the other peer has the table', 20_000);
+  const waiting = (await lab.reactor.snapshot([0]))[0]?.sendQueueBytes ?? 0;
+  assert(waiting > 1 << 20 && waiting < 1.5 * (1 << 20), `${waiting} octets wait, not the table`);
+  assert.equal(count(filtered), 0);
+  assert.equal(answers.length, 64);
+  // From now on answers come at once.
+  lab.sink.reply = () => ACCEPT;
+  for (const answer of answers) answer(ACCEPT);
+  await until(() => filtered.heard.length > rows && count(filtered) === rows, 'the rest follows', 20_000);
 });
 
 function hexUpdate(bytes: string): Uint8Array {
