@@ -27,7 +27,9 @@ const BROKEN: readonly Broken[] = [
   {
     name: 'a missing brace',
     text: bgp(`    peer a {\n        ${PEER}`),
-    says: ['line 1: bgp is not closed: a "}" is missing (opened on line 1) [column 1]'],
+    says: [
+      'line 1: bgp is not closed: a "}" is missing (perhaps that of peer, opened on line 4: the "}" on line 7 stands further left) [column 1]',
+    ],
   },
   {
     name: 'a brace too many',
