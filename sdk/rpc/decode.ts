@@ -49,8 +49,12 @@ export function rpcName(method: string): string {
   return method.slice(method.indexOf(':') + 1);
 }
 
+/** The method whose error says another word than its name (plugin-rpc-types §5.9): whatever is wrong with a subscription reads alike. */
+const SPOKEN: Readonly<Record<string, string>> = { 'subscribe-events': 'subscribe' };
+
 function invalid(method: string, what: string, detail: string): RpcError {
-  return new RpcError('invalid-params', `invalid ${rpcName(method)} ${what}: ${detail}`);
+  const name = rpcName(method);
+  return new RpcError('invalid-params', `invalid ${SPOKEN[name] ?? name} ${what}: ${detail}`);
 }
 
 function decode(method: string, shape: Shape & object, value: unknown, what: string): unknown {

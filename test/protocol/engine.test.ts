@@ -116,7 +116,8 @@ for (const transport of TRANSPORTS) {
               const [, error = ''] = /^#\d+ error (.*)$/.exec(line) ?? [];
               const { code, message } = JSON.parse(error) as { code: string; message: string };
               assert.equal(code, 'error');
-              assert(message.includes(`invalid ${name} params: `) && message.includes(path), message);
+              const spoken = name === 'subscribe-events' ? 'subscribe' : name;
+              assert(message.startsWith(`invalid ${spoken} params: `) && message.includes(path), message);
             });
           }
           if (RECORDS.includes(method)) return;
