@@ -47,6 +47,9 @@ export class SectionReader {
   #rd: string | undefined;
   #label: string | undefined;
   #pathId: number | undefined;
+  /** The last qualifier that stands in the section itself. */
+  #own = '';
+  #ownColumn = 0;
   #verb: 'add' | 'del' | '' = '';
   #verbColumn = 0;
   /** Items since the verb. */
@@ -96,6 +99,7 @@ export class SectionReader {
     this.#rd = qualifiers.rd;
     this.#label = qualifiers.label;
     this.#pathId = qualifiers.pathId;
+    this.#own = '';
     this.#verb = '';
     this.#count = 0;
     this.#words = [];
@@ -114,6 +118,7 @@ export class SectionReader {
   }
 
   #eor(scan: CommandScan, sections: Section[]): Refusal {
+    if (this.#own !== '') return refuse(`${this.#own} does not apply to eor`, this.#ownColumn);
     if (scan.next() && !scan.is('nlri')) return refuse(`unexpected word after eor: ${shown(scan.word)}`, scan.column);
     scan.back();
     sections.push({ family: this.#family, announce: NONE, withdraw: NONE, pathId: 0, eor: true });
@@ -127,6 +132,8 @@ export class SectionReader {
     if (keyword === undefined) return refuse(`missing operation keyword: expected add, del or eor, got ${shown(word)}`, column);
     if (keyword !== 'rd' && keyword !== 'label' && keyword !== 'path-information') return refuse(MISPLACED, column);
     if (this.#prefixes && keyword !== 'path-information') return refuse(`${keyword} does not apply to ${this.#name}`, column);
+    this.#own = keyword;
+    this.#ownColumn = column;
     const list = readList(scan, word);
     if (!list.ok) return list;
     const { items, at } = list.value;

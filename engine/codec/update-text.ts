@@ -2,11 +2,12 @@
  * The route injection language (daemon-cli §9): `update text ATTRIBUTES { nlri FAMILY { qualifier } (add|del) ITEM… | nlri FAMILY eor }`
  * to bytes for the wire. Attribute texts repeat (a table is announced with few of them): what was parsed of one is kept.
  */
+import { familyName, isPrefixFamily } from '../../sdk/wire/family.ts';
 import type { Origination } from '../bgp/port.ts';
 import type { CommandAttributes } from './attribute-text.ts';
-import { parseAttributes } from './attribute-text.ts';
+import { attributeKeyword, parseAttributes } from './attribute-text.ts';
 import { CommandScan, shown } from './command-scan.ts';
-import type { Parsed } from './fault.ts';
+import type { CommandFault, Parsed } from './fault.ts';
 import { refuse } from './fault.ts';
 import type { CodecRegistry } from './registry.ts';
 import type { ForeignItem, Section } from './update-section.ts';
@@ -56,8 +57,22 @@ export class UpdateTextParser {
       const fault = this.#section.read(scan, attributes.value, sections, foreign);
       if (fault !== undefined) return fault;
     }
-    const { block, nextHop } = attributes.value;
+    const { block, nextHop, qualifiers } = attributes.value;
+    const idle =
+      (qualifiers.rd ?? qualifiers.label ?? qualifiers.pathId) === undefined ? undefined : unheard(qualifiers, sections);
+    if (idle !== undefined) return this.#refuseIdle(idle, command, start, nlri);
     return { ok: true, value: { attributes: block, nextHop, sections, foreign } };
+  }
+
+  #refuseIdle(
+    { keyword, what }: NonNullable<ReturnType<typeof unheard>>,
+    command: string,
+    from: number,
+    to: number,
+  ): { readonly ok: false; readonly fault: CommandFault } {
+    const scan = this.#attributeScan.over(command, from, to);
+    while (scan.next() && attributeKeyword(scan.word) !== keyword);
+    return refuse(`${keyword} does not apply to ${what}`, scan.column);
   }
 
   #attributes(command: string, from: number, to: number): Parsed<CommandAttributes> {
@@ -88,6 +103,19 @@ export class UpdateTextParser {
     this.#seen[slot] = hash;
     return false;
   }
+}
+
+/** A qualifier before the sections that none of them can take: it would be ignored. One that some of them take is for those. */
+function unheard(
+  { rd, label }: CommandAttributes['qualifiers'],
+  sections: readonly Section[],
+): { readonly keyword: 'rd' | 'label' | 'path-information'; readonly what: string } | undefined {
+  const routes = sections.filter((section) => !section.eor);
+  const [first] = routes;
+  const keyword = rd !== undefined ? 'rd' : label !== undefined ? 'label' : 'path-information';
+  if (first === undefined) return { keyword, what: 'eor' };
+  if (keyword === 'path-information' || routes.some((section) => !isPrefixFamily(section.family))) return undefined;
+  return { keyword, what: familyName(first.family) };
 }
 
 /** Where the first word `nlri` begins, the text's length when there is none. */

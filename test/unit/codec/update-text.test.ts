@@ -112,6 +112,16 @@ const CASES: readonly (readonly [command: string, result: string])[] = [
   ['update text nlri ipv4/unicast add 2001:db8::/32', '35: prefix 2001:db8::/32 does not belong to ipv4/unicast'],
   ['update text nlri ipv4/unicast eor now', '35: unexpected word after eor: now'],
   ['update text nlri ipv4/unicast rd 1:1 add 10.0.0.0/8', '31: rd does not apply to ipv4/unicast'],
+  ['update text nlri ipv4/unicast path-information 7 eor', '31: path-information does not apply to eor'],
+  // What stands before the sections is for those that can take it; when none can, it would be ignored.
+  ['update text origin igp rd 1:1 nlri ipv4/unicast add 10.0.0.0/8', '24: rd does not apply to ipv4/unicast'],
+  ['update text rd 1:1 nlri ipv6/multicast del 2001:db8::/32', '13: rd does not apply to ipv6/multicast'],
+  ['update text label 100 nlri ipv4/unicast add 10.0.0.0/8', '13: label does not apply to ipv4/unicast'],
+  ['update text label [ 100 200 ] nlri ipv6/unicast add 2001:db8::/32', '13: label does not apply to ipv6/unicast'],
+  ['update text rd 1:1 nlri ipv4/multicast eor nlri ipv4/unicast del 10.0.0.0/8', '13: rd does not apply to ipv4/unicast'],
+  ['update text label 3 nlri ipv4/unicast eor', '13: label does not apply to eor'],
+  ['update text info 7 nlri ipv4/unicast eor', '13: path-information does not apply to eor'],
+  ['update text info 7 nlri ipv4/unicast eor nlri ipv6/unicast del 2001:db8::/32', ' |  | 1/1 eor | 2/1 + -2020010db8 @7'],
   [
     'update text next-hop 192.0.2.1 nlri ipv6/unicast add 2001:db8::/32',
     '37: next-hop does not fit ipv6/unicast: an IPv4 address cannot carry IPv6 prefixes',
