@@ -263,7 +263,7 @@ class Watch:
                     self.link.error(number, fault)
             elif method in ("ze-plugin-callback:config-verify", "ze-plugin-callback:config-apply"):
                 self.link.ok(number, {"status": "ok"})
-            elif method == "ze-plugin-callback:post-startup":
+            elif method.removeprefix("ze-plugin-callback:") in ("post-startup", "config-rollback", "config-committed"):
                 self.link.ok(number)
             elif method == "ze-plugin-callback:bye":
                 self.link.ok(number)

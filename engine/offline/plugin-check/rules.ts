@@ -1,5 +1,7 @@
 // What a running plugin is asked, and what its answers must keep to: one rule a callback, and some about the lines themselves.
 import { decodeOutput, messageOf, parseAnswerTail } from '../../../sdk/rpc/index.ts';
+import { events, testPeer } from '../../../sdk/testing/events.ts';
+import { updateBody, updateParts } from '../../../sdk/testing/update-body.ts';
 import type { DeclareRegistrationInput, Method, Methods } from '../../../yang/generated/methods.ts';
 import type { AnswerLine, CheckLink } from './link.ts';
 import type { Verdicts } from './verdicts.ts';
@@ -7,7 +9,6 @@ import type { Verdicts } from './verdicts.ts';
 /** Waits. A callback has this long; a command as long as the daemon gives it. */
 export const ANSWER_MS = 5000;
 const COMMAND_MS = 30_000;
-const PEER = { address: '192.0.2.1', name: 'check', remote: { address: '192.0.2.1', as: 65001 } };
 const UPDATE_TEXT = 'origin igp as-path 65001 next-hop 192.0.2.1 nlri ipv4/unicast add 198.51.100.0/24';
 
 type Registration = DeclareRegistrationInput;
@@ -75,25 +76,26 @@ class Rules {
 
   async events(): Promise<void> {
     const link = this.#link;
-    const events = sampleEvents();
+    const texts = sampleEvents();
+    const first = texts[0] ?? '';
     await this.#rule('events.batch', 'a batch of events is acknowledged', async () =>
-      okOnly(await link.ask('deliver-batch', { events: events.map((event) => JSON.stringify(event)) }, ANSWER_MS)),
+      okOnly(await link.ask('deliver-batch', { events: texts }, ANSWER_MS)),
     );
     await this.#rule('events.single', 'a single event is acknowledged', async () =>
-      okOnly(await link.ask('deliver-event', { event: JSON.stringify(events[0]) }, ANSWER_MS)),
+      okOnly(await link.ask('deliver-event', { event: first }, ANSWER_MS)),
     );
     await this.#rule('events.newer', 'an event of a type it does not know does no harm', async () =>
       okOnly(
         await link.ask(
           'deliver-batch',
-          { events: [JSON.stringify({ type: 'x-newer', peer: PEER, 'x-newer': { a: 1 } })] },
+          { events: ['{"type":"bgp","bgp":{"message":{"type":"x-newer"},"x-newer":{"a":1}}}', '{"type":"x-newer"}'] },
           ANSWER_MS,
         ),
       ),
     );
     await this.#rule('events.large', 'a batch of 1 MiB is acknowledged', async () => {
-      const state = JSON.stringify({ ...events[0], filler: 'ü'.repeat(500) });
-      return okOnly(await link.ask('deliver-batch', { events: Array.from({ length: 1000 }, () => state) }, ANSWER_MS));
+      const event = events.state('check', 'down', { reason: 'ü'.repeat(500) });
+      return okOnly(await link.ask('deliver-batch', { events: Array.from({ length: 1000 }, () => event) }, ANSWER_MS));
     });
   }
 
@@ -265,22 +267,20 @@ class Rules {
   }
 }
 
-/** Events of the sheet's forms that every subscriber may see. */
-function sampleEvents(): Readonly<Record<string, unknown>>[] {
-  const meta = (seq: number): object => ({ 'schema-version': 1, seq });
-  const message = (id: number, direction: string): object => ({ id, direction });
+/** One event of each kind that every subscriber may see, with an update in the formats a subscriber may choose. */
+function sampleEvents(): readonly string[] {
+  const peer = testPeer({ name: 'check', address: '192.0.2.1' });
+  const context = { asn4: true, addPath: [] };
+  const body = updateBody({ announce: { 'ipv4/unicast': ['198.51.100.0/24'] } }, peer, context);
+  const hex = Buffer.from(body).toString('hex');
   return [
-    { type: 'state', peer: PEER, state: 'up', meta: meta(1) },
-    {
-      type: 'update',
-      peer: PEER,
-      message: message(1, 'received'),
-      attr: { origin: 'igp', 'as-path': [65001], 'next-hop': '192.0.2.1' },
-      nlri: { 'ipv4/unicast': [{ action: 'add', 'next-hop': '192.0.2.1', nlri: ['198.51.100.0/24'] }] },
-      meta: meta(2),
-    },
-    { type: 'eor', peer: PEER, message: message(2, 'received'), eor: { family: 'ipv4/unicast' }, meta: meta(3) },
-    { type: 'state', peer: PEER, state: 'down', reason: 'check <&> "ü"\n', meta: meta(4) },
+    events.state(peer, 'up'),
+    events.negotiated(peer),
+    ...(['parsed', 'full', 'raw', 'summary'] as const).map((format) =>
+      events.update(peer, updateParts(body, context), hex, format),
+    ),
+    events.endOfRib(peer),
+    events.state(peer, 'down', { reason: 'check <&> "ü"\n' }),
   ];
 }
 

@@ -99,7 +99,7 @@ class Plugin:
                     self.write(number, b"ok")
                 elif name in ("config-verify", "config-apply"):
                     self.write(number, b"ok", {"status": "ok"})
-                elif name in ("post-startup", "bye"):
+                elif name in ("post-startup", "config-rollback", "config-committed", "bye"):
                     self.write(number, b"ok")
                     if name == "bye":
                         return
