@@ -1,13 +1,10 @@
-// bgp-route-refresh: asks for the capabilities of RFC 2918 (2) and RFC 7313 (70) where the configuration wants them, and counts what peers ask.
+// bgp-route-refresh: counts what peers ask for by ROUTE-REFRESH (RFC 2918, RFC 7313).
 import { definePlugin } from '../../sdk/plugin/define.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
 import { selectPeers } from '../../sdk/rib/peer-selector.ts';
 import { records } from '../../sdk/rpc/records.ts';
 import { familyName } from '../../sdk/wire/family.ts';
-import { refreshPeers } from './peers.ts';
 
-const ROUTE_REFRESH = 2;
-const ENHANCED_REFRESH = 70;
 /** Message subtypes of RFC 7313 §3.2, as their counters are named. */
 const SUBTYPES = ['requests', 'borr', 'eorr'] as const;
 
@@ -21,16 +18,9 @@ export default definePlugin({
   name: 'bgp-route-refresh',
   placement: 'reactor',
   autoload: ['bgp'],
-  roots: ['bgp'],
   failurePolicy: 'ignore',
   setup(engine) {
     const counts = new Map<number, Counts>();
-    engine.onConfigure(({ sections }) => {
-      const peers = sections.filter((section) => section.root === 'bgp').flatMap((section) => refreshPeers(section.data));
-      // None at all must not be declared: an empty list of peers means every peer.
-      if (peers.length === 0) return;
-      engine.plugin.setCapabilities([ROUTE_REFRESH, ENHANCED_REFRESH].map((code) => ({ code, peers })));
-    });
     engine.routes?.onRefresh((peer, family, subtype) => {
       let held = counts.get(peer);
       if (held === undefined) counts.set(peer, (held = { received: [0, 0, 0], family: 0 }));

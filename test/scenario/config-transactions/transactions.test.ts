@@ -104,7 +104,6 @@ describe('config transactions', { skip, timeout: 240_000 }, () => {
     const report = await zest.json('daemon', 'reload');
     assert.match(String(report['transaction-id']), /^tx-\d{19}$/);
     assert.deepEqual(report['plugins'], [
-      { name: 'bgp-route-refresh', state: 'committed', operations: 0 },
       { name: 'first', state: 'committed', operations: 0 },
       { name: 'second', state: 'committed', operations: 1 },
       { name: 'third', state: 'committed', operations: 0 },
