@@ -250,7 +250,8 @@ export class Peer implements ConnectionOwner, SenderOwner {
 
   /** Bytes as they are, in the order of everything else to the peer; false: there is no connection. */
   sendRaw(bytes: Uint8Array): boolean {
-    if (this.#primary.session === undefined) return false;
+    const { session, state } = this.#primary;
+    if (session === undefined || state === 'idle' || state === 'connect' || state === 'active') return false;
     this.#sender.raw(bytes);
     return true;
   }

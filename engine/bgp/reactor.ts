@@ -171,6 +171,9 @@ export class Reactor implements ReactorPort {
 
   setPaused(index: number, paused: boolean): Promise<string | undefined> {
     return this.#on(index, (peer) => {
+      if (peer.heldBy(HELD_BY_OPERATOR) === paused) return paused ? 'is paused already' : 'is not paused';
+      // A pause outlives its session: it can be taken back while the peer is down.
+      if (paused && !peer.established) return NOT_ESTABLISHED;
       peer.hold(HELD_BY_OPERATOR, paused);
       return undefined;
     });

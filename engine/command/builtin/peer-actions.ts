@@ -54,15 +54,18 @@ async function each(peers: readonly PeerIdentity[], deed: Deed): Promise<unknown
   );
 }
 
-function teardown(call: Call): Promise<unknown> {
+/** Of a peer that was down for good it says that the peer was started: no Cease went anywhere. */
+async function teardown(call: Call): Promise<unknown> {
   const subcode = call.args.number('subcode') ?? 0;
   const text = call.args.text('text');
   const { reactor } = call.context;
-  return each(
-    chosen(call),
-    async (peer) =>
-      (await reactor.teardown(peer.index, subcode, text)) ?? { peer: nameOf(peer), subcode, 'shutdown-message': text },
-  );
+  const peers = chosen(call);
+  const before = await reactor.snapshot(peers.map((peer) => peer.index));
+  return each(peers, async (peer) => {
+    const stopped = before.find((state) => state.index === peer.index)?.adminDown === true;
+    const sent = stopped ? { started: true } : { subcode, 'shutdown-message': text };
+    return (await reactor.teardown(peer.index, subcode, text)) ?? { peer: nameOf(peer), ...sent };
+  });
 }
 
 function setPaused(call: Call, paused: boolean): Promise<unknown> {
@@ -101,7 +104,7 @@ async function clearSoft(call: Call): Promise<unknown> {
   const states = await call.context.reactor.snapshot(peers.map((peer) => peer.index));
   return each(peers, async (peer) => {
     const families = states.find((state) => state.index === peer.index)?.negotiated?.families ?? [];
-    if (families.length === 0) return 'session is not established';
+    if (families.length === 0) return 'the session is not established';
     for (const family of families) {
       const reason = await call.context.reactor.refresh(peer.index, parseFamily(family), 0);
       if (reason !== undefined) return reason.startsWith(`${family}: `) ? reason : `${family}: ${reason}`;

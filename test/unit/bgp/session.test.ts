@@ -435,6 +435,55 @@ test('paused reading keeps what was not read, in order, and goes on where it sto
   );
 });
 
+const DOWN = 'the session is not established';
+test('what is asked of a peer in a state that cannot do it is answered by the state, and changes nothing', async () => {
+  await using lab = await Lab.of([peerSettings(2), peerSettings(3)]);
+  await lab.session(3);
+  const { reactor } = lab;
+  const bytes = hex(`${'ff'.repeat(16)}001304`);
+  const [down, up] = [0, 1];
+  for (const [what, peer, answer] of [
+    ['setPaused true', down, DOWN],
+    ['setPaused false', down, 'is not paused'],
+    ['flush', down, DOWN],
+    ['teardown', down, DOWN],
+    ['refresh', down, DOWN],
+    ['raw', down, 'there is no connection'],
+    ['setPaused false', up, 'is not paused'],
+    ['setPaused true', up, undefined],
+    ['setPaused true', up, 'is paused already'],
+    ['flush', up, undefined],
+    ['raw', up, undefined],
+    ['teardown', up, undefined],
+  ] as const) {
+    const deeds = {
+      'setPaused true': () => reactor.setPaused(peer, true),
+      'setPaused false': () => reactor.setPaused(peer, false),
+      flush: () => reactor.flush(peer),
+      teardown: () => reactor.teardown(peer, 2, ''),
+      refresh: () => reactor.refresh(peer, 0x0101, 0),
+      raw: () => reactor.raw(peer, bytes),
+    };
+    assert.equal(await deeds[what](), answer, `${what} of the peer that is ${peer === up ? 'up' : 'down'}`);
+  }
+  const states = await reactor.snapshot();
+  assert.deepEqual(
+    states.map(({ paused }) => paused),
+    [false, true],
+  );
+  assert.equal(await reactor.setPaused(up, false), undefined, 'a pause that outlived its session is taken back');
+});
+
+test('raw bytes go out on a connection that has no session yet, once it is a connection', async () => {
+  await using lab = await Lab.of([peerSettings(2)]);
+  const bytes = hex(`${'ff'.repeat(16)}001304`);
+  assert.equal(await lab.reactor.raw(0, bytes), 'there is no connection');
+  const peer = await lab.connect(2);
+  await peer.hears(OPEN);
+  assert.equal(await lab.reactor.raw(0, bytes), undefined);
+  await peer.hears(KEEPALIVE);
+});
+
 test('a loop too busy for its timers still sends KEEPALIVEs: deadlines are looked at after every read', async () => {
   let now = 0;
   // Time passes, but no timer of this clock ever fires.

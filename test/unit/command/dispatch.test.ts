@@ -114,6 +114,16 @@ for (const [text, expected] of [
   test(`answer: ${text}`, async () => assert.deepEqual(await run(text), { status: 'done', data: expected }));
 }
 
+test('teardown of a peer that was down for good says that it was started: no Cease went out', async () => {
+  const fake = fakeContext();
+  const { snapshot } = fake.context.reactor;
+  Object.assign(fake.context.reactor, {
+    snapshot: async (wanted?: readonly number[]) => (await snapshot(wanted)).map((state) => ({ ...state, adminDown: true })),
+  });
+  const answer = await fake.dispatcher.dispatch('peer edge teardown 2', OPERATOR, new AbortController().signal).collapse();
+  assert.deepEqual(answer, { status: 'done', data: { peer: '192.0.2.1', started: true } });
+});
+
 // command → error text
 for (const [text, message] of [
   ['peer edgee detail', 'no peer is called "edgee" (did you mean "edge"?) (column 6)'],
@@ -122,7 +132,7 @@ for (const [text, message] of [
   ['peer 203.0.113.* detail', 'no peer matches "203.0.113.*" (column 6)'],
   ['peer edge refresh ipv4/unicats', 'unknown family: ipv4/unicats (did you mean "ipv4/unicast"?) (column 19)'],
   ['peer edge update text bogus 1', 'unknown attribute: bogus (column 23)'],
-  ['peer lab clear soft', '198.51.100.7: session is not established'],
+  ['peer lab clear soft', '198.51.100.7: the session is not established'],
   ['peer lab teardown 2', '198.51.100.7: session is not established'],
   ['peer * raw hex 01', 'raw needs one peer, given by its address (column 6)'],
   ['peer edge raw hex 01', 'raw needs one peer, given by its address (column 6)'],
