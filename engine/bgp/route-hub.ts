@@ -183,6 +183,10 @@ export class RouteHub implements RoutePath {
     this.#host.flushLater();
   }
 
+  canRefresh(index: number, family: number): boolean {
+    return this.#mayRefresh(this.#host.peer(index), family, 0);
+  }
+
   requestRefresh(index: number, family: number): boolean {
     return this.refreshRequest(index, family, 0);
   }
@@ -256,11 +260,15 @@ export class RouteHub implements RoutePath {
   /** Sends a ROUTE-REFRESH of any subtype; false when the session did not agree to it. */
   refreshRequest(index: number, family: number, subtype: number): boolean {
     const peer = this.#host.peer(index);
-    const negotiated = peer?.agreement?.negotiated;
-    if (peer?.established !== true || negotiated === undefined || !negotiated.families.includes(family)) return false;
-    if (subtype === 0 ? !negotiated.routeRefresh : !negotiated.enhancedRefresh) return false;
+    if (!this.#mayRefresh(peer, family, subtype)) return false;
     this.#egress.put(peer, encodeRefresh(family, subtype));
     return true;
+  }
+
+  #mayRefresh(peer: Peer | undefined, family: number, subtype: number): peer is Peer {
+    const negotiated = peer?.agreement?.negotiated;
+    if (peer?.established !== true || negotiated === undefined || !negotiated.families.includes(family)) return false;
+    return subtype === 0 ? negotiated.routeRefresh : negotiated.enhancedRefresh;
   }
 
   updated(peer: Source, id: number, view: UpdateView, treatAsWithdraw: boolean): void {

@@ -96,6 +96,9 @@ export class RouteScope implements RoutePath {
   resend(peer: number, family: number, done: () => void): void {
     this.#hub.resend(peer, family, done);
   }
+  canRefresh(peer: number, family: number): boolean {
+    return this.#hub.canRefresh(peer, family);
+  }
   requestRefresh(peer: number, family: number): boolean {
     return this.#hub.requestRefresh(peer, family);
   }

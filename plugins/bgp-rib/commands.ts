@@ -138,11 +138,13 @@ export async function clearIn(rib: Rib, call: Call): Promise<AnswerSource> {
   if (call.args[0] === undefined && selector === '*')
     return failedAnswer('rib clear in requires a peer: rib clear in SEL, * for all');
   // A source that plugins inject routes of is no neighbour: nobody could be asked to send them again.
-  const peers = selectPeers(rib.routes.peers, selector).filter((peer) => addressBytes(rib.routes.peers.address(peer)) !== undefined);
+  const peers = selectPeers(rib.routes.peers, selector).filter(
+    (peer) => addressBytes(rib.routes.peers.address(peer)) !== undefined,
+  );
   if (peers.length === 0) return failedAnswer(`no peer matches "${selector.slice(0, 64)}"`);
-  // Asked before anything is dropped, and again after: what comes meanwhile may be dropped with the rest.
+  // Known before anything is dropped, asked after: what comes meanwhile would be dropped with the rest.
   const deaf = peers.filter(
-    (peer) => rib.routes.established(peer) && !rib.store.families.some(({ family }) => rib.routes.requestRefresh(peer, family)),
+    (peer) => rib.routes.established(peer) && !rib.store.families.some(({ family }) => rib.routes.canRefresh(peer, family)),
   );
   if (deaf.length > 0) {
     const names = deaf.map((peer) => peerText(rib.routes.peers, peer)).join(', ');

@@ -143,6 +143,8 @@ export interface RoutePath {
    * keeps a set of prefixes of its own for each peer.
    */
   countPrefixes(counter: (peer: number, family: number) => number): void;
+  /** May a peer be asked to send a family again? Its session is up, speaks the family, and agreed to route refresh. */
+  canRefresh(peer: number, family: number): boolean;
   /** Asks a peer to send a family again (RFC 2918). false = not negotiated. */
   requestRefresh(peer: number, family: number): boolean;
   /** The routes of a refresh were sent: End-of-RIB / EoRR for the family. */

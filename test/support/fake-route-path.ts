@@ -377,8 +377,13 @@ export class FakeRoutePath implements RoutePath {
   forward(_view: UpdateView, exceptPeer: number): void {
     this.forwarded.push({ message: this.#message, except: this.list[exceptPeer]!.name });
   }
+  /** Peers that did not agree to route refresh, by name. */
+  readonly deaf = new Set<string>();
+  canRefresh(peer: number): boolean {
+    return this.established(peer) && !this.deaf.has(this.list[peer]!.name);
+  }
   requestRefresh(peer: number, family: number): boolean {
-    if (!this.established(peer)) return false;
+    if (!this.canRefresh(peer)) return false;
     this.refreshRequests.push(`${this.list[peer]!.name} ${familyName(family)}`);
     return true;
   }
