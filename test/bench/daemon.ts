@@ -1,8 +1,9 @@
-// npm run bench:daemon [MODE…] [--n N] [--reps R] [--json] [--save]: the daemon end to end, beside others where they are installed. Runs of one
+// npm run bench:daemon [MODE…] [--n N,…] [--reps R] [--json] [--save]: the daemon end to end, beside others where they are installed. Runs of one
 // repetition follow each other closely, so that they meet the same machine; what counts is the ratio within a repetition.
 import { parseArgs } from 'node:util';
 import { generator } from './load.ts';
 import { generatedModes, type Measure, type Mode } from './modes.ts';
+import { ownModes } from './own-modes.ts';
 import { prepare } from './program.ts';
 import { asRun, commit, median, ratios, type Run, save, valuesOf } from './results.ts';
 import { inUnit, significant } from './units.ts';
@@ -52,13 +53,11 @@ async function main(): Promise<void> {
       help: { type: 'boolean', default: false },
     },
   });
-  if (generator.skip !== false) {
-    say(`nothing measured: ${generator.skip}`);
-    return;
-  }
-  const all = generatedModes(prepare());
+  const folder = prepare();
+  if (generator.skip !== false) say(`what the load generator drives is left out: ${generator.skip}`);
+  const all = [...(generator.skip === false ? generatedModes(folder) : []), ...ownModes(folder)];
   if (values.help) {
-    say('npm run bench:daemon -- [MODE…] [--n N] [--reps R] [--json] [--save]');
+    say('npm run bench:daemon -- [MODE…] [--n N,…] [--reps R] [--json] [--save]');
     for (const mode of all) say(`  ${mode.name.padEnd(18)} ${mode.what}`);
     return;
   }
@@ -67,19 +66,21 @@ async function main(): Promise<void> {
   if (unknown.length > 0)
     throw new Error(`no such mode: ${unknown.join(' ')}; there are ${all.map(({ name }) => name).join(' ')}`);
   const chosen = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const sizesOf = (mode: Mode): readonly number[] => values.n?.split(',').map(Number) ?? mode.sizes;
   const head = commit();
   const runs: Run[] = [];
   for (const mode of chosen) for (const { absent } of mode.contestants) if (absent !== undefined) say(`${mode.name}: ${absent}`);
   for (let rep = 1; rep <= Number(values.reps); rep++) {
-    for (const mode of chosen) runs.push(...(await once(mode, Number(values.n ?? mode.n), rep, head)));
+    for (const mode of chosen) for (const n of sizesOf(mode)) runs.push(...(await once(mode, n, rep, head)));
   }
   if (values.save) save(runs);
   if (values.json) process.stdout.write(`${JSON.stringify(runs, undefined, 2)}\n`);
   else {
     for (const mode of chosen) {
-      const n = Number(values.n ?? mode.n);
-      const own = runs.filter((run) => run.mode === mode.name);
-      for (const measure of mode.measures) process.stdout.write(`${line(mode, measure, n, own)}\n`);
+      for (const n of sizesOf(mode)) {
+        const own = runs.filter((run) => run.mode === mode.name && run.n === n);
+        for (const measure of mode.measures) process.stdout.write(`${line(mode, measure, n, own)}\n`);
+      }
     }
   }
   if (runs.some((run) => run.error !== undefined)) process.exitCode = 1;

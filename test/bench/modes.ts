@@ -27,8 +27,8 @@ export interface Contestant {
 export interface Mode {
   readonly name: string;
   readonly what: string;
-  /** Prefixes unless `--n` says otherwise. */
-  readonly n: number;
+  /** Prefixes (receivers in `peers`), one run each, unless `--n` says otherwise. */
+  readonly sizes: readonly number[];
   readonly contestants: readonly Contestant[];
   readonly measures: readonly Measure[];
 }
@@ -109,14 +109,14 @@ export function generatedModes(folder: string): readonly Mode[] {
     {
       name: 'forward',
       what: 'one sender, one receiver, a daemon just started',
-      n: 100_000,
+      sizes: [100_000],
       contestants: against('forward'),
       measures: [seconds('forward 100 k, cold', 0.9, 0.4)],
     },
     {
       name: 'forward-1m',
       what: 'a full table forwarded, then withdrawn; memory with it',
-      n: 1_000_000,
+      sizes: [1_000_000],
       contestants: against('forward'),
       measures: [
         seconds('forward 1 M', 0.5, 0.2),
@@ -134,23 +134,30 @@ export function generatedModes(folder: string): readonly Mode[] {
       ],
     },
     {
+      name: 'sizes',
+      what: 'forward at ever larger tables',
+      sizes: [1000, 10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_000_000],
+      contestants: against('forward'),
+      measures: [seconds('forward N routes')],
+    },
+    {
       name: 'fanout',
       what: 'one sender, eight receivers',
-      n: 100_000,
+      sizes: [100_000],
       contestants: against('fanout'),
       measures: [seconds('fan-out 100 k to 8', 0.35, 0.17)],
     },
     {
       name: 'ingest',
       what: 'into the tables, nobody to pass it on to',
-      n: 1_000_000,
+      sizes: [1_000_000],
       contestants: against('ingest'),
       measures: [seconds('ingest 1 M', 0.6, 0.3)],
     },
     {
       name: 'churn',
       what: '1,000 single-prefix updates a second after a table of 100,000',
-      n: 100_000,
+      sizes: [100_000],
       contestants: against('churn'),
       measures: [
         { field: 'p50_ms', title: 'churn latency p50', unit: 'ms', better: 'less', target: 2.5, goal: 1.5 },
@@ -160,35 +167,35 @@ export function generatedModes(folder: string): readonly Mode[] {
     {
       name: 'events',
       what: 'an external plugin over TLS parses every event',
-      n: 100_000,
+      sizes: [100_000],
       contestants: [zest('events', withEvents, folder), rival('exabgp', 'events', [], 0.25)],
       measures: [rate('events to a plugin over TLS', 20, 50)],
     },
     {
       name: 'structured',
       what: 'a plugin in the daemon walks every structured batch',
-      n: 1_000_000,
+      sizes: [1_000_000],
       contestants: [zest('events', withStructured, folder)],
       measures: [rate('structured events in the process', 1e6, 4e6, true)],
     },
     {
       name: 'announce',
       what: 'an external plugin announces, one prefix a command',
-      n: 100_000,
+      sizes: [100_000],
       contestants: [zest('announce', withAnnouncer(1), folder), rival('exabgp', 'announce', [], 0.05)],
       measures: [rate('announced by a plugin, 1 prefix a command', 60, 200)],
     },
     {
       name: 'announce-50',
       what: 'an external plugin announces, fifty prefixes a command',
-      n: 100_000,
+      sizes: [100_000],
       contestants: [zest('announce', withAnnouncer(50), folder), rival('exabgp', 'announce', [], 0.05)],
       measures: [rate('announced by a plugin, 50 prefixes a command', 60, 200)],
     },
     {
       name: 'announce-injector',
       what: 'the example injector announces one group of prefixes',
-      n: 100_000,
+      sizes: [100_000],
       contestants: [zest('announce', withInjector, folder), rival('exabgp', 'announce', [], 0.05)],
       measures: [rate('announced by the injector example', 60, 200)],
     },

@@ -10,7 +10,7 @@ export const VERSION: string = (JSON.parse(readFileSync(join(ROOT, 'package.json
 /** Translates every bench plugin and says in which folder they are. Throws when the program itself is not built. */
 export function prepare(): string {
   if (!existsSync(PROGRAM)) throw new Error('the program is not built: npm run build');
-  const from = join(import.meta.dirname, 'plugins');
+  const from = join(import.meta.dirname, 'programs');
   const to = join(ROOT, '.tsbuild/bench');
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(from).filter((it) => it.endsWith('.ts'))) {
