@@ -198,9 +198,14 @@ export class FilterBody {
     return this.isEmpty && others.length === 0 && (first === undefined || first.code === code.MP_UNREACH_NLRI);
   }
 
+  /** Octets of all attributes. */
+  get attributesLength(): number {
+    return this.#attributes.reduce((sum, { wire }) => sum + wire.length, 0);
+  }
+
   /** The body anew, or undefined when its attributes or withdrawals pass 65535 octets. */
   bytes(): Uint8Array | undefined {
-    const size = this.#attributes.reduce((sum, { wire }) => sum + wire.length, 0);
+    const size = this.attributesLength;
     if (size > 0xffff || this.withdrawn.length > 0xffff) return undefined;
     const out = new Uint8Array(4 + this.withdrawn.length + size + this.nlri.length);
     const view = viewOf(out);

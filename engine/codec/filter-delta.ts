@@ -6,7 +6,7 @@
 import { parseAddress, parseDecimal, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import type { PathSegment } from '../../sdk/wire/attribute/as-path.ts';
 import * as code from '../../sdk/wire/attribute/code.ts';
-import { equalBytes, viewOf } from '../../sdk/wire/bytes.ts';
+import { viewOf } from '../../sdk/wire/bytes.ts';
 import { IPV4_UNICAST, parseFamily } from '../../sdk/wire/family.ts';
 import { PrefixCursor, writePrefix } from '../../sdk/wire/nlri/prefix.ts';
 import { attributeValue } from './attribute-text.ts';
@@ -15,6 +15,11 @@ import type { FilterBody } from './filter-body.ts';
 import { attributeOf, type FilterItem, type FilterText, type NlriBlock } from './filter-text.ts';
 
 const MOST_PREPENDED = 32;
+/** Octets that Total Path Attribute Length can say (RFC 4271 §4.3). */
+const MOST_ATTRIBUTES = 0xffff;
+/** Characters and directives of a delta: one that changes every attribute and names every prefix of a long UPDATE stays far below. */
+export const MOST_TEXT = 512 * 1024;
+export const MOST_ITEMS = 256;
 
 /** What a filter has declared that it may change. */
 export interface FilterRights {
@@ -31,10 +36,12 @@ export function undeclaredChange(delta: FilterText, rights: FilterRights): strin
   return delta.items.find(({ name }) => name !== 'as-path' && !allowed.has(name) && !allowed.has(attributeOf(name)))?.name;
 }
 
-/** Changes `body`; returns what was left out, for the log. */
+/** Changes `body`; returns what was left out, for the log. The delta has at most `MOST_ITEMS` directives, from `MOST_TEXT` characters. */
 export function applyDelta(body: FilterBody, delta: FilterText, localAs: number): readonly string[] {
   const faults = [...delta.faults];
   for (const item of delta.items) {
+    // Every directive rewrites its attribute: what no UPDATE can hold any more is not made still larger.
+    if (body.attributesLength > MOST_ATTRIBUTES) break;
     const fault = applyItem(body, item, localAs);
     if (fault !== undefined) faults.push(fault);
   }
@@ -156,11 +163,13 @@ function changeList(
   if (before.length % size !== 0) return `${directive}: the attribute is malformed`;
   const after: number[] = add ? [...before] : [];
   const source = add ? read.bytes : before;
+  // What is left out: on adding what is there, or was added just now; on removing what is named.
+  const out = keysOf(add ? before : read.bytes, size);
   for (let at = 0; at < source.length; at += size) {
-    const known = add
-      ? holds(before, source, at, size) || holds(source.subarray(0, at), source, at, size)
-      : holds(read.bytes, source, at, size);
-    if (!known) after.push(...source.subarray(at, at + size));
+    const key = keyOf(source, at, size);
+    if (out.has(key)) continue;
+    if (add) out.add(key);
+    for (let i = at; i < at + size; i++) after.push(source[i]!);
   }
   if (after.length === before.length) return undefined;
   if (after.length === 0) body.remove(read.code);
@@ -168,10 +177,11 @@ function changeList(
   return undefined;
 }
 
-/** Does `list` hold the entry of `size` bytes at `from[at]`? */
-function holds(list: Uint8Array, from: Uint8Array, at: number, size: number): boolean {
-  for (let i = 0; i < list.length; i += size) if (equalBytes(list, i, from, at, size)) return true;
-  return false;
+/** Entries of `size` bytes. */
+function keysOf(list: Uint8Array, size: number): Set<string> {
+  const keys = new Set<string>();
+  for (let at = 0; at < list.length; at += size) keys.add(keyOf(list, at, size));
+  return keys;
 }
 
 /**

@@ -9,7 +9,7 @@ import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { FilterDecl, FilterUpdateInput, FilterUpdateOutput } from '../../yang/generated/methods.ts';
 import type { ReactorAnswer, ReactorQuestion } from '../bgp/port.ts';
 import { FilterBody } from '../codec/filter-body.ts';
-import { applyDelta, undeclaredChange } from '../codec/filter-delta.ts';
+import { applyDelta, MOST_ITEMS, MOST_TEXT, undeclaredChange } from '../codec/filter-delta.ts';
 import { filterText, parseFilterText } from '../codec/filter-text.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
@@ -245,7 +245,15 @@ export class FilterChain {
 
   /** Works the delta into `body`; the new bytes, or undefined when the filter was not allowed to. */
   #modify({ reference, declaration }: Step, { peer }: FilterQuestion, body: FilterBody, text: string): Uint8Array | undefined {
+    if (text.length > MOST_TEXT) {
+      this.#complain(reference, `its changes have ${text.length} characters, ${MOST_TEXT} are allowed`);
+      return undefined;
+    }
     const delta = parseFilterText(text);
+    if (delta.items.length > MOST_ITEMS) {
+      this.#complain(reference, `it asks for ${delta.items.length} changes, ${MOST_ITEMS} are allowed`);
+      return undefined;
+    }
     const undeclared = undeclaredChange(delta, {
       attributes: declaration.attributes ?? [],
       nlri: declaration.nlri !== false,

@@ -252,6 +252,39 @@ const ROWS: readonly Row[] = [
     reports: ['filter-answer p:a'],
   },
   {
+    name: 'as many changes as are allowed',
+    offered: { 'p:a': { handler: modify(`${'med 5 '.repeat(255)}med-remove`) } },
+    answer: 'accept',
+  },
+  {
+    name: 'more changes than any filter has reason for',
+    offered: { 'p:a': { handler: modify('med 5 '.repeat(257)) } },
+    answer: 'reject',
+    reports: ['filter-answer p:a'],
+  },
+  {
+    name: 'a path that grows past every UPDATE stops growing',
+    offered: { 'p:a': { handler: modify('as-path-prepend 32 '.repeat(256)) } },
+    answer: 'reject',
+    reports: ['filter-answer p:a'],
+  },
+  {
+    name: 'communities past every UPDATE, each looked at once',
+    offered: {
+      'p:a': {
+        handler: modify(`community-add ${Array.from({ length: 60_000 }, (_, i) => `9:${i}`).join(' ')}`.slice(0, 524_280)),
+      },
+    },
+    answer: 'reject',
+    reports: ['filter-answer p:a'],
+  },
+  {
+    name: 'a text longer than any filter has reason for',
+    offered: { 'p:a': { handler: modify(' '.repeat(512 * 1024 + 1)) } },
+    answer: 'reject',
+    reports: ['filter-answer p:a'],
+  },
+  {
     name: 'an error is rejected',
     offered: { 'p:a': { handler: () => Promise.reject(new RpcError('error', 'no idea')) } },
     answer: 'reject',
