@@ -1,5 +1,6 @@
 /** `zest monitor bgp`: the summary again and again, in place on a terminal, one document a line otherwise. */
 import { messageOf } from '../../sdk/rpc/errors.ts';
+import { deadlineSignal } from '../core/linked-signal.ts';
 import { ask } from './client.ts';
 import { visible, visibleJsonLine } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
@@ -32,7 +33,8 @@ export async function liveSummary(
   const target = targetOf(io, options);
   for (;;) {
     try {
-      const data = await ask(target.path, io.uid, 'summary', [], AbortSignal.any([over, AbortSignal.timeout(10_000)]));
+      using until = deadlineSignal(10_000, over);
+      const data = await ask(target.path, io.uid, 'summary', [], until.signal);
       await output.write(frame(data, io, options));
       await output.flush();
     } catch (error) {

@@ -1,4 +1,5 @@
 /** How an answer is shown, as far as only the daemon knows: an alias may name a format, a plugin's columns have an order. */
+import { deadlineSignal } from '../core/linked-signal.ts';
 import type { Connection } from './client.ts';
 import { FORMATS, type Format } from './line.ts';
 import { isMap } from './table.ts';
@@ -16,9 +17,9 @@ const ASK_MS = 1000;
 
 /** What the daemon says of a line; nothing where it says nothing. Never rejects. */
 export async function askPresentation(connection: Connection, line: string, signal: AbortSignal): Promise<Presentation> {
+  const until = deadlineSignal(ASK_MS, signal);
   try {
-    const until = AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]);
-    const { data } = await connection.runArgs('command presentation', [line], until).collapse();
+    const { data } = await connection.runArgs('command presentation', [line], until.signal).collapse();
     if (!isMap(data)) return PLAIN;
     const { format, columns } = data;
     return {
@@ -28,5 +29,7 @@ export async function askPresentation(connection: Connection, line: string, sign
     };
   } catch {
     return PLAIN;
+  } finally {
+    until.release();
   }
 }

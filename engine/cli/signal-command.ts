@@ -1,5 +1,6 @@
 /** `zest signal reload|stop|status` and `zest status`: the running daemon from a script, by exit code (daemon-cli §2). */
 import { messageOf } from '../../sdk/rpc/errors.ts';
+import { deadlineSignal } from '../core/linked-signal.ts';
 import { nearest } from '../core/nearest.ts';
 import { ask, NoDaemon } from './client.ts';
 import { visible, visibleJsonLine } from './escape.ts';
@@ -76,8 +77,8 @@ export async function statusCommand(args: readonly string[], io: CliIo, options:
 
 function askDaemon(target: Target, command: string, seconds: number): Promise<unknown> {
   const limit = (target.options.timeout ?? seconds) * 1000;
-  const signal = limit > 0 ? AbortSignal.any([AbortSignal.timeout(limit), target.io.interrupted]) : target.io.interrupted;
-  return ask(target.path, target.io.uid, command, [], signal);
+  const until = deadlineSignal(limit, target.io.interrupted);
+  return ask(target.path, target.io.uid, command, [], until.signal).finally(() => until.release());
 }
 
 function describe(data: unknown): string {

@@ -6,6 +6,7 @@ import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { abortError } from '../../sdk/rpc/mux.ts';
 import type { EngineMethod, ExecuteCommandInput, Methods } from '../../yang/generated/methods.ts';
 import type { Transport } from '../bus/delivery.ts';
+import { linkSignals, type LinkedSignal } from '../core/linked-signal.ts';
 import type { BridgeCalls, BridgeEnd } from './bridge-end.ts';
 import { type CallbackCall, closedError, type PluginLink, refusedAnswer, unlessClosed } from './link.ts';
 
@@ -35,23 +36,21 @@ export class DirectBridge implements Bridge, BridgeEnd {
 
   async call<M extends EngineMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): Promise<Methods[M]['output']> {
     if (signal?.aborted === true) throw abortError(signal);
-    const output = await unlessClosed(this.#closing.signal, this.#calls.call(method, input, this.#until(signal)));
-    return output as Methods[M]['output'];
+    const until = linkSignals(this.#closing.signal, signal);
+    const asked = unlessClosed(this.#closing.signal, this.#calls.call(method, input, until.signal));
+    return (await asked.finally(() => until.release())) as Methods[M]['output'];
   }
 
   dispatch<M extends DispatchMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
     if (this.#closing.signal.aborted) return refusedAnswer(closedError());
     if (signal?.aborted === true) return refusedAnswer(abortError(signal));
-    return new AnswerReader(this.#calls.dispatch(method, input, this.#until(signal)));
+    const until = linkSignals(this.#closing.signal, signal);
+    return releasing(new AnswerReader(this.#calls.dispatch(method, input, until.signal)), until);
   }
 
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(closedError());
-  }
-
-  #until(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
   }
 }
 
@@ -75,17 +74,22 @@ class DirectLink implements PluginLink {
 
   async call<M extends CallbackCall>(method: M, input: Methods[M]['input'], signal?: AbortSignal): Promise<Methods[M]['output']> {
     if (signal?.aborted === true) throw abortError(signal);
-    const until = this.#until(signal);
-    // A handler that ignores its signal does not keep its caller.
-    return await unlessClosed(until, this.#handlers.callback(method, input, until)).catch((error: unknown) => {
-      if (signal?.aborted === true) throw abortError(signal);
-      throw asRpcError(error);
-    });
+    const aborted = (): boolean => signal?.aborted === true;
+    const until = linkSignals(this.#closing, signal);
+    try {
+      // A handler that ignores its signal does not keep its caller.
+      return await unlessClosed(until.signal, this.#handlers.callback(method, input, until.signal));
+    } catch (error) {
+      throw signal !== undefined && aborted() ? abortError(signal) : asRpcError(error);
+    } finally {
+      until.release();
+    }
   }
 
   execute(input: ExecuteCommandInput, signal?: AbortSignal): AnswerReader {
     if (this.#closing.aborted) return refusedAnswer(closedError());
-    const until = this.#until(signal);
+    const linked = linkSignals(this.#closing, signal);
+    const until = linked.signal;
     const source = unlessClosed(until, this.#handlers.execute(input, until)).catch((error: unknown) => {
       throw signal?.aborted === true ? abortError(signal) : asRpcError(error);
     });
@@ -93,17 +97,20 @@ class DirectLink implements PluginLink {
       (opened) => until.addEventListener('abort', () => opened.cancel(), { once: true }),
       () => undefined,
     );
-    return new AnswerReader(source);
+    return releasing(new AnswerReader(source), linked);
   }
 
   close(): Promise<void> {
     this.#close();
     return Promise.resolve();
   }
+}
 
-  #until(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#closing : AbortSignal.any([signal, this.#closing]);
-  }
+/** The reader, whose signal is let go when its answer is over. */
+function releasing(reader: AnswerReader, linked: LinkedSignal): AnswerReader {
+  const release = (): void => linked.release();
+  reader.verdict.then(release, release);
+  return reader;
 }
 
 function asRpcError(error: unknown): RpcError {

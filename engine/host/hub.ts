@@ -10,6 +10,7 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 import { AUTH_LINE_LIMIT, AUTH_OK, type AuthClaim, authError, parseAuth, readFirstLine } from '../../sdk/rpc/auth.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { Clock } from '../core/clock.ts';
+import { linkSignals } from '../core/linked-signal.ts';
 import type { Log } from '../core/log.ts';
 import type { Report } from '../bgp/port.ts';
 import type { Authority, Leaf } from './certificate.ts';
@@ -202,7 +203,8 @@ export class Hub {
   async #authenticate(raw: Socket, listener: Open): Promise<void> {
     const deadline = new AbortController();
     const timer = this.#options.clock.after(AUTH_TIMEOUT_MS, () => deadline.abort());
-    const signal = AbortSignal.any([deadline.signal, this.#stop.signal]);
+    const linked = linkSignals(deadline.signal, this.#stop.signal);
+    const { signal } = linked;
     const cut = (): void => void raw.destroy();
     signal.addEventListener('abort', cut, { once: true });
     const from = raw.remoteAddress ?? '';
@@ -221,6 +223,7 @@ export class Hub {
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', cut);
+      linked.release();
     }
   }
 

@@ -9,6 +9,7 @@ import type { Mux } from '../../sdk/rpc/mux.ts';
 import type { CallbackMethod, ExecuteCommandInput, Methods, RecordMethod } from '../../yang/generated/methods.ts';
 import type { Transport } from '../bus/delivery.ts';
 import type { Clock } from '../core/clock.ts';
+import { linkSignals } from '../core/linked-signal.ts';
 
 /** Callbacks answered by one value. Events and commands have ways of their own. */
 export type CallbackCall = Exclude<
@@ -70,10 +71,12 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const late = new AbortController();
   const timer = clock.after(ms, () => late.abort(new DOMException('deadline exceeded', 'TimeoutError')));
+  const linked = outer === undefined ? undefined : linkSignals(late.signal, outer);
   try {
-    return await work(outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]));
+    return await work(linked?.signal ?? late.signal);
   } finally {
     timer.cancel();
+    linked?.release();
   }
 }
 
