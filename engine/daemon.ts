@@ -180,7 +180,12 @@ class Daemon {
     const uid = process.getuid?.() ?? 0;
 
     const registry = new CodecRegistry();
-    const bus = new EventBus({ clock, log: rootLog.log('bus'), registry });
+    const codecs: NlriCaller = {
+      decodeNlri: (plugin, input) => this.#nlri().decodeNlri(plugin, input),
+      encodeNlri: (plugin, input) => this.#nlri().encodeNlri(plugin, input),
+    };
+    const codec = new WireCodec(registry, codecs);
+    const bus = new EventBus({ clock, log: rootLog.log('bus'), registry, read: (question) => codec.answer(question) });
     bus.setBindings(bindingsByPeer(config));
     const questions = new Questions({
       clock,
@@ -204,10 +209,6 @@ class Daemon {
     bus.connect(reactor);
 
     const parser = new RouteCommands(registry);
-    const codecs: NlriCaller = {
-      decodeNlri: (plugin, input) => this.#nlri().decodeNlri(plugin, input),
-      encodeNlri: (plugin, input) => this.#nlri().encodeNlri(plugin, input),
-    };
     const originations = new Originations(reactor);
     const routes = new RouteUpdates(parser, codecs, originations, (peer) => bus.directory.at(peer).remoteAddress);
     const steering: DaemonSteering = {
@@ -250,7 +251,7 @@ class Daemon {
       services: engineServices({
         dispatcher,
         routes,
-        codec: new WireCodec(registry, codecs),
+        codec,
         registry,
         peers: context.peers,
         bus,
@@ -283,6 +284,7 @@ class Daemon {
       onMoved: () => {
         questions.moved(reactor);
         reactor.awaitReady(this.#host?.sessionReporters() ?? []);
+        reactor.nameFamilies(registry.names());
       },
     });
     this.#host = host;

@@ -9,7 +9,7 @@ import type { WireContext } from '../../sdk/wire/context.ts';
 import { AttributeRewriter } from '../../sdk/wire/export.ts';
 import { AFI_IPV4, IPV4_UNICAST } from '../../sdk/wire/family.ts';
 import { WITHDRAW } from '../../sdk/wire/fault.ts';
-import { nlriLength } from '../../sdk/wire/nlri/syntax.ts';
+import { entryLength } from '../../sdk/wire/nlri/syntax.ts';
 import { writeU32 } from '../../sdk/wire/nlri/prefix.ts';
 import type { UpdateView } from '../../sdk/wire/update.ts';
 import { FULL, TOO_LARGE } from '../../sdk/wire/writer.ts';
@@ -178,7 +178,7 @@ export class Forwarder {
     let refused = 0;
     for (let at = section.at; at < end; ) {
       const head = section.addPath ? 4 : 0;
-      const size = nlriLength(view, at + head, end - at - head, family, withdrawn);
+      const size = entryLength(view, at + head, end - at - head, family, withdrawn);
       if (size < 0 || size + 4 > this.#entry.length) {
         this.withheld++;
         break;

@@ -429,6 +429,8 @@ export interface ReactorPort {
    * update or raw and `receive` state, the End-of-RIB waits for `sessionReady`, 5 s at most.
    */
   awaitReady(processes: readonly string[]): void;
+  /** Families that plugins brought, as this thread calls them from now on. */
+  nameFamilies(names: readonly { readonly family: number; readonly name: string }[]): void;
   /** `process` has sent the first routes of the session whose up event carried `token`; error text for any other session. */
   sessionReady(peer: number, process: string, token: string): Promise<string | undefined>;
   /** Cache consumers outside the reactor: how many acknowledgements an update needs, and in which order they come. */

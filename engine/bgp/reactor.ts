@@ -6,7 +6,7 @@
 import type * as net from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
-import { familyName } from '../../sdk/wire/family.ts';
+import { familyName, nameFamily } from '../../sdk/wire/family.ts';
 import { ADMINISTRATIVE_SHUTDOWN, BFD_DOWN, OTHER_CONFIGURATION_CHANGE, PEER_DECONFIGURED } from '../../sdk/wire/notification.ts';
 import type { Clock } from '../core/clock.ts';
 import { cease } from './cease.ts';
@@ -278,6 +278,10 @@ export class Reactor implements ReactorPort {
 
   awaitReady(processes: readonly string[]): void {
     this.#plane.egress.announcedBy(new Set(processes));
+  }
+
+  nameFamilies(names: readonly { readonly family: number; readonly name: string }[]): void {
+    for (const { family, name } of names) nameFamily(family, name);
   }
 
   sessionReady(index: number, process: string, token: string): Promise<string | undefined> {

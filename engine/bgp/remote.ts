@@ -94,6 +94,7 @@ const METHODS: ReadonlySet<string> = new Set<Method>([
   'interest',
   'validateOpen',
   'awaitReady',
+  'nameFamilies',
   'sessionReady',
   'cacheConsumer',
   'flush',
@@ -271,6 +272,9 @@ export class RemoteReactor implements ReactorPort {
   }
   awaitReady(processes: readonly string[]): void {
     this.#say('awaitReady', processes);
+  }
+  nameFamilies(names: readonly { readonly family: number; readonly name: string }[]): void {
+    this.#say('nameFamilies', names);
   }
   sessionReady(peer: number, process: string, token: string): Promise<string | undefined> {
     return this.#call('sessionReady', peer, process, token);

@@ -9,11 +9,13 @@ import { messageOf } from '../../sdk/rpc/errors.ts';
 import type { EventRow, PeerIdentity, ProcessBinding, ReactorPort, Report } from '../bgp/port.ts';
 import { EventEncoder } from '../codec/event-encoder.ts';
 import { PeerSelector } from '../codec/peer-selector.ts';
+import type { AnsweredNlri, NlriAnswer, NlriQuestion } from '../codec/nlri-question.ts';
 import type { CodecRegistry } from '../codec/registry.ts';
 import { KIND_NUMBER } from '../codec/event-kinds.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { BufferPool, NUMBERED, SNAPSHOT, VERBATIM } from './batch.ts';
+import { Deferred } from './deferred.ts';
 import { Established } from './established.ts';
 import { BGP, EventTypes } from './event-types.ts';
 import type { MonitorFilter } from './monitor.ts';
@@ -27,6 +29,7 @@ import { RecentEvents } from './recent.ts';
 import { ReportBus } from './reports.ts';
 import { StructuredPool } from './structured.ts';
 import { Unbound } from './unbound.ts';
+import { Unread } from './unread.ts';
 import type { SubscribeInput } from './subscriptions.ts';
 import { ENVELOPE, EVERYTHING, NO_MATCH, parseSubscribe, parseSubscribeCommand, rowBit, SENT_SHIFT } from './subscriptions.ts';
 import type { Turn } from './turns.ts';
@@ -39,6 +42,8 @@ export interface BusOptions {
   readonly log: Log;
   readonly registry: CodecRegistry;
   readonly reports?: ReportBus | undefined;
+  /** Asks the owner of a family what its NLRI say; without it they are shown as hex. */
+  readonly read?: ((question: NlriQuestion) => Promise<NlriAnswer>) | undefined;
   /** When streams are flushed; a microtask unless a test decides. */
   readonly schedule?: ((action: () => void) => void) | undefined;
 }
@@ -91,6 +96,7 @@ const ALWAYS = (['open', 'notification', 'refresh', 'state', 'negotiated', 'eor'
 );
 const LOW_HALF = (1 << SENT_SHIFT) - 1;
 const UPDATE = KIND_NUMBER.update;
+const NO_QUESTIONS: readonly NlriQuestion[] = [];
 
 export class EventBus {
   readonly types = new EventTypes();
@@ -105,6 +111,9 @@ export class EventBus {
   readonly #schedule: (action: () => void) => void;
   readonly #pressure: Pressure;
   readonly #unbound: Unbound;
+  readonly #registry: CodecRegistry;
+  readonly #deferred: Deferred;
+  readonly #unread: Unread;
   readonly #monitors = new Set<Monitor>();
   readonly #listeners = new Map<string, Set<EmittedListener>>();
   /** Highest tier first, then by name. */
@@ -127,6 +136,16 @@ export class EventBus {
     this.#rows = new StructuredPool(this.#peers);
     this.#schedule = options.schedule ?? queueMicrotask;
     this.#pressure = new Pressure((peer, held) => this.#reactor?.setHeld(peer, held), this.reports);
+    this.#registry = options.registry;
+    this.#unread = new Unread(this.reports);
+    this.#deferred = new Deferred({
+      clock: options.clock,
+      ask: options.read ?? (() => Promise.resolve({ ok: false, message: 'nobody is asked' })),
+      deliver: (row, answered) => this.#deliver(row, answered),
+      answered: (question, answer) => this.#unread.note(question, answer),
+      hold: (peer) => this.#pressure.holds.hold(this.#deferred, peer),
+      letGo: () => this.#pressure.holds.release(this.#deferred),
+    });
   }
 
   /** The reactor is there: it is told what is wanted. */
@@ -141,6 +160,22 @@ export class EventBus {
   // ReactorSink, the event half
 
   event(row: EventRow): void {
+    const questions = this.#questions(row);
+    if (questions.length > 0 || this.#deferred.waiting) this.#deferred.row(row, questions);
+    else this.#deliver(row, undefined);
+  }
+
+  /** NLRI of the row that somebody wants to read and only a plugin can: the row is written when it has answered. */
+  #questions(row: EventRow): readonly NlriQuestion[] {
+    if (row.kind !== 'update' || !this.#registry.hasForeign) return NO_QUESTIONS;
+    const bit = rowBit(UPDATE, row.direction === 'sent');
+    const isRead = this.#monitors.size > 0 || this.#processes.some((process) => process.reads && process.wants(row.peer, bit));
+    if (!isRead) return NO_QUESTIONS;
+    this.#encoder.begin(row, this.#peers.at(row.peer));
+    return this.#encoder.questions();
+  }
+
+  #deliver(row: EventRow, answered: AnsweredNlri | undefined): void {
     if (row.kind === 'none') {
       if (row.lost > 0) this.#lost(row.lost);
       return;
@@ -153,7 +188,7 @@ export class EventBus {
     this.types.count(BGP, row.kind);
     this.recent.note(row.at, BGP, row.kind, row.direction, peer.name, row.messageId);
     if (row.kind === 'state' || row.kind === 'negotiated') this.#established.note(row);
-    this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer);
+    this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer, answered);
     const inOrder = row.kind === 'state' || row.kind === 'eor';
     let before: Turn | undefined;
     const cached = kind === UPDATE && row.direction === 'received' && row.messageId > 0;
@@ -179,9 +214,11 @@ export class EventBus {
   }
 
   peers(list: readonly PeerIdentity[]): void {
-    this.#peers.update(list);
-    this.#established.keep(list);
-    this.#refreshAll();
+    this.#deferred.then(() => {
+      this.#peers.update(list);
+      this.#established.keep(list);
+      this.#refreshAll();
+    });
   }
 
   report(report: Report): void {

@@ -7,24 +7,24 @@ import type { BusProcess } from './process.ts';
 import type { ReportBus } from './reports.ts';
 
 export class Pressure {
-  readonly #holds: PeerHolds;
+  readonly holds: PeerHolds;
   readonly #reports: ReportBus;
 
   constructor(setHeld: (peer: number, held: boolean) => void, reports: ReportBus) {
-    this.#holds = new PeerHolds(setHeld);
+    this.holds = new PeerHolds(setHeld);
     this.#reports = reports;
   }
 
   /** Peers held at the moment. */
   get held(): number {
-    return this.#holds.held;
+    return this.holds.held;
   }
 
   /** An event came for a process that is full or dropping; `peer` -1 = it concerns no peer that could be held. */
   rise(process: BusProcess, peer: number): void {
     const { queue } = process;
     if (queue.limits.onOverflow === 'hold-peer' && peer >= 0 && queue.full && !process.failed) {
-      this.#holds.hold(process, peer);
+      this.holds.hold(process, peer);
       if (!process.reportedHold) {
         process.reportedHold = true;
         this.#warn(process, 'event-consumer-behind', 'event queue full, peers are held back until it is taken', false);
@@ -39,7 +39,7 @@ export class Pressure {
   /** A delivery may have made room. */
   fall(process: BusProcess): void {
     if (process.reportedHold && process.queue.relieved) {
-      this.#holds.release(process);
+      this.holds.release(process);
       process.reportedHold = false;
       this.#warn(process, 'event-consumer-behind', '', true);
     }
@@ -51,7 +51,7 @@ export class Pressure {
 
   /** The process has failed or is gone: nobody is held for it, no warning stays. */
   end(process: BusProcess): void {
-    this.#holds.release(process);
+    this.holds.release(process);
     if (process.reportedHold) this.#warn(process, 'event-consumer-behind', '', true);
     if (process.reportedGap) this.#warn(process, 'event-gap', '', true);
     process.reportedHold = false;

@@ -187,6 +187,11 @@ export class BusProcess {
     return (this.interest & UPDATE_RECEIVED) !== 0;
   }
 
+  /** Updates reach it as text that says what their NLRI mean. */
+  get reads(): boolean {
+    return !this.#structured && (this.format === 'parsed' || this.format === 'full');
+  }
+
   /** Is a row with this bit for this process? */
   wants(peer: number, bit: number): boolean {
     return ((this.#masks[peer] ?? 0) & bit) !== 0;

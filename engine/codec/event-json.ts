@@ -2,7 +2,7 @@
  * Events as JSON bytes (events.md §1–§5): the shared part, without the last brace, so that each stream can close it with its own
  * `meta`. What a row holds is all it needs; free text is escaped wherever it goes.
  */
-import { afiName, familyName, IPV4_UNICAST, safiName } from '../../sdk/wire/family.ts';
+import { familyName, familyOf, IPV4_UNICAST } from '../../sdk/wire/family.ts';
 import { notificationCodeName, notificationSubcodeName } from '../../sdk/wire/notification.ts';
 import { refreshName } from '../../sdk/wire/refresh.ts';
 import type { EventRow, NegotiatedSnapshot, PeerIdentity } from '../bgp/port.ts';
@@ -251,7 +251,8 @@ function negotiatedMembers(snapshot: NegotiatedSnapshot | undefined): Record<str
 function refreshMembers(row: EventRow): Record<string, unknown> {
   if (row.bytesLength < 4) return {};
   const { bytes, bytesAt: at } = row;
-  return { afi: afiName((bytes[at]! << 8) | bytes[at + 1]!), safi: safiName(bytes[at + 3]!) };
+  const [afi, safi] = familyName(familyOf((bytes[at]! << 8) | bytes[at + 1]!, bytes[at + 3]!)).split('/');
+  return { afi, safi };
 }
 
 function notificationMembers(row: EventRow): Record<string, unknown> {

@@ -14,14 +14,17 @@ import { ByteWriter } from './byte-writer.ts';
 import type { EventFormat } from './event-format.ts';
 import { messageType } from './event-json.ts';
 import { readOpen } from './open-reader.ts';
+import type { UpdateJson } from './update-json.ts';
 import type { UpdateReader } from './update-reader.ts';
 
 export class EventLines {
   readonly #lists = new ByteWriter(4096);
   readonly #prefixes = new PrefixCursor();
+  #answers: UpdateJson | undefined = undefined;
 
   /** The event's line with its LF; undefined for `negotiated`, which is JSON even here. */
-  line(row: EventRow, peer: PeerIdentity, reader: UpdateReader, format: EventFormat): string | undefined {
+  line(row: EventRow, peer: PeerIdentity, reader: UpdateReader, format: EventFormat, json: UpdateJson): string | undefined {
+    this.#answers = json;
     const from = `peer ${peer.remoteAddress} remote as ${peer.remoteAs}`;
     const message = `${from} ${row.direction} ${messageType(row)} ${row.messageId}`;
     switch (row.kind) {
@@ -125,11 +128,14 @@ export class EventLines {
     return text;
   }
 
-  /** Bare CIDRs joined by commas, path ids are not shown; other NLRI as hex. */
+  /** Bare CIDRs joined by commas, path ids are not shown; other NLRI as their plugin reads them, else as hex. */
   #nlri(reader: UpdateReader, family: number, at: number, length: number): string {
     const afi = family >>> 8;
     const safi = family & 0xff;
-    if (!((afi === 1 || afi === 2) && (safi === 1 || safi === 2))) return hexOf(reader.bytes, at, length);
+    if (!((afi === 1 || afi === 2) && (safi === 1 || safi === 2))) {
+      const answer = this.#answers?.answer(at);
+      return answer?.ok === true ? answer.value.map(valueText).join(' ') : hexOf(reader.bytes, at, length);
+    }
     const cursor = this.#prefixes.over(reader.view, at, length, afi === 1 ? 32 : 128, reader.addPath(family));
     let text = '';
     while (cursor.next()) {
@@ -153,6 +159,12 @@ export function nextHopText(bytes: Uint8Array, at: number, usableAt: number, len
   if (length === 12) return formatAddress(bytes, at + 8, 4);
   if (length === 24 || length === 48) return formatAddress(bytes, at + 8, 16);
   return formatAddress(bytes, usableAt, length === 32 ? 16 : length);
+}
+
+/** A plugin's value as one word of a line. */
+function valueText(value: unknown): string {
+  const text = typeof value === 'string' && !/\s/.test(value) ? value : JSON.stringify(value);
+  return lineText(text);
 }
 
 /** Text of a stranger as part of a line; a lone surrogate has no bytes of its own. */

@@ -5,7 +5,16 @@
  */
 import { CORE_FAMILIES } from '../../sdk/wire/context.ts';
 import type { Family } from '../../sdk/wire/family.ts';
-import { afiOf, familyName, familyOf, NAMED_FAMILIES, NO_FAMILY, parseFamily, safiOf } from '../../sdk/wire/family.ts';
+import {
+  afiOf,
+  familyName,
+  familyOf,
+  nameFamily,
+  NAMED_FAMILIES,
+  NO_FAMILY,
+  safiOf,
+  standardFamily,
+} from '../../sdk/wire/family.ts';
 
 export type FamilyMode = 'encode' | 'decode' | 'both';
 
@@ -39,6 +48,12 @@ export interface FamilyEntry {
   readonly encoder: string;
 }
 
+/** A family without a name of its own, and what its plugin calls it. */
+export interface FamilyLabel {
+  readonly family: Family;
+  readonly name: string;
+}
+
 export const ENGINE = 'engine';
 
 interface Owners {
@@ -51,6 +66,7 @@ export class CodecRegistry {
   /** Names of families that plugins brought with them, both ways. */
   readonly #named = new Map<string, Family>();
   readonly #names = new Map<Family, string>();
+  #foreign = false;
   readonly #now = new Map<Family, { readonly plugin: string; readonly codec: NlriCodec }>();
 
   constructor() {
@@ -59,11 +75,16 @@ export class CodecRegistry {
 
   /** Number of a family by name, NO_FAMILY when nobody knows it. */
   number(name: string): Family {
-    return this.#named.get(name.toLowerCase()) ?? parseFamily(name.toLowerCase());
+    return this.#named.get(name.toLowerCase()) ?? standardFamily(name.toLowerCase());
   }
 
   name(family: Family): string {
     return this.#names.get(family) ?? familyName(family);
+  }
+
+  /** Names of families that plugins brought with them, for the other thread. */
+  names(): readonly FamilyLabel[] {
+    return [...this.#names].map(([family, name]) => ({ family, name }));
   }
 
   /** Claims what a plugin declares, all or nothing. Returns why not (the texts of plugin-rpc-types §2), or undefined. */
@@ -92,6 +113,7 @@ export class CodecRegistry {
       accepted.push({ family, name: name.toLowerCase(), mode });
     }
     for (const { family, name, mode } of accepted) this.#accept(plugin, family, name, mode);
+    this.#lookForeign();
     return undefined;
   }
 
@@ -109,10 +131,22 @@ export class CodecRegistry {
       if (owners.decoder === '' && owners.encoder === '') this.#owners.delete(family);
     }
     for (const [family, installed] of this.#now) if (installed.plugin === plugin) this.#now.delete(family);
+    this.#lookForeign();
   }
 
   decoder(family: Family): string {
     return this.#owners.get(family)?.decoder ?? '';
+  }
+
+  /** Does a plugin read any family? Mostly none does. */
+  get hasForeign(): boolean {
+    return this.#foreign;
+  }
+
+  /** The plugin that has to be asked to read the family; '' when nobody has. */
+  asked(family: Family): string {
+    const owner = this.#owners.get(family)?.decoder ?? '';
+    return owner === ENGINE || this.#now.has(family) ? '' : owner;
   }
 
   encoder(family: Family): string {
@@ -135,6 +169,10 @@ export class CodecRegistry {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  #lookForeign(): void {
+    this.#foreign = [...this.#owners.values()].some(({ decoder }) => decoder !== '' && decoder !== ENGINE);
+  }
+
   #conflict(plugin: string, name: string, family: Family, known: Family): string | undefined {
     const text = clamp(name);
     if (known !== NO_FAMILY && known !== family) {
@@ -152,9 +190,10 @@ export class CodecRegistry {
     if (owners === undefined) this.#owners.set(family, (owners = { decoder: '', encoder: '' }));
     if (mode !== 'encode') owners.decoder = plugin;
     if (mode !== 'decode' && (owners.encoder === '' || owners.encoder === plugin)) owners.encoder = plugin;
-    if (parseFamily(name) !== NO_FAMILY) return;
+    if (standardFamily(name) !== NO_FAMILY) return;
     this.#named.set(name, family);
     this.#names.set(family, name);
+    nameFamily(family, name);
   }
 }
 

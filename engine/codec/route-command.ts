@@ -1,7 +1,7 @@
 /** Route commands by their second word, and the answers of family plugins worked into them. */
 import { fromHex } from '../../sdk/wire/bytes.ts';
 import { familyName } from '../../sdk/wire/family.ts';
-import { countNlri } from '../../sdk/wire/nlri/syntax.ts';
+import { countNlri, hasSyntax } from '../../sdk/wire/nlri/syntax.ts';
 import type { Parsed } from './fault.ts';
 import { refuse } from './fault.ts';
 import type { NlriCaller, CodecRegistry } from './registry.ts';
@@ -9,6 +9,8 @@ import { parseUpdateWire } from './update-wire.ts';
 import type { ForeignItem } from './update-section.ts';
 import type { RouteCommand } from './update-text.ts';
 import { UpdateTextParser } from './update-text.ts';
+
+const NONE = new Uint8Array(0);
 
 export class RouteCommands {
   readonly #registry: CodecRegistry;
@@ -34,7 +36,12 @@ export class RouteCommands {
       const nlri = await this.#write(item, caller);
       if (typeof nlri === 'string') return refuse(nlri, item.column);
       const section = sections[item.section]!;
-      if (item.announce) section.announce = joined(section.announce, nlri);
+      const said = item.announce ? section.announce : section.withdraw;
+      // Where only the plugin could tell entries apart, each is a section of its own: it can be withdrawn alone.
+      if (said.length > 0 && !hasSyntax(item.family)) {
+        const own = item.announce ? { announce: nlri, withdraw: NONE } : { announce: NONE, withdraw: nlri };
+        sections.push({ ...section, ...own });
+      } else if (item.announce) section.announce = joined(section.announce, nlri);
       else section.withdraw = joined(section.withdraw, nlri);
     }
     return { ok: true, value: { ...parsed.value, sections, foreign: [] } };

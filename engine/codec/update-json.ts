@@ -6,6 +6,7 @@ import { writeAttributesJson } from './attribute-json.ts';
 import type { ByteWriter, Constant } from './byte-writer.ts';
 import { constant } from './byte-writer.ts';
 import { writeIpv4, writeIpv4Prefix, writeIpv6, writeIpv6Prefix, writeU32Text } from './digits.ts';
+import type { AnsweredNlri, NlriAnswer } from './nlri-question.ts';
 import type { CodecRegistry } from './registry.ts';
 import type { UpdateReader } from './update-reader.ts';
 
@@ -28,6 +29,7 @@ const TEXT = {
   pathId: constant('","path-id":'),
   raw: constant('{"raw":"'),
   rawEnd: constant('"}'),
+  rawError: constant('","error":'),
 } as const;
 
 /** One list of NLRI of the message: where it lies and what it says. */
@@ -48,6 +50,9 @@ export class UpdateJson {
   /** Classic announced, MP announced, classic withdrawn, MP withdrawn; reused. */
   readonly #sections: Section[] = [blank(), blank(), blank(), blank()];
   #count = 0;
+  /** What plugins made of the message's NLRI; offsets count from `answeredFrom`. */
+  answered: AnsweredNlri | undefined = undefined;
+  answeredFrom = 0;
 
   constructor(registry: CodecRegistry) {
     this.#registry = registry;
@@ -96,17 +101,31 @@ export class UpdateJson {
       this.#writePrefixes(w, bytes, view, at, length, afi === 1 ? 32 : 128, addPath);
       return;
     }
-    const values = this.#registry.decodeNow(family, bytes.subarray(at, at + length), addPath);
+    const answer = this.answer(at);
+    const values =
+      answer?.ok === true ? answer.value : this.#registry.decodeNow(family, bytes.subarray(at, at + length), addPath);
     if (values === undefined) {
       w.constant(TEXT.raw);
       w.hex(bytes, at, length);
-      w.constant(TEXT.rawEnd);
+      if (answer?.ok === false) {
+        w.constant(TEXT.rawError);
+        w.json(answer.message);
+        w.byte(BRACE);
+      } else w.constant(TEXT.rawEnd);
       return;
     }
     for (let i = 0; i < values.length; i++) {
       if (i > 0) w.byte(COMMA);
       w.json(values[i]);
     }
+  }
+
+  /** What the owner of the family made of the NLRI that begin here. */
+  answer(at: number): NlriAnswer | undefined {
+    const { answered } = this;
+    if (answered === undefined) return undefined;
+    const index = answered.questions.findIndex((question) => question.offset === at - this.answeredFrom);
+    return answered.answers[index];
   }
 
   #writePrefixes(
@@ -206,8 +225,10 @@ export class UpdateJson {
   #familyKey(family: number): Constant {
     let key = this.#names.get(family);
     if (key === undefined) {
-      key = constant(`"${this.#registry.name(family)}":[`);
-      if (this.#names.size < 256) this.#names.set(family, key);
+      const name = this.#registry.name(family);
+      key = constant(`"${name}":[`);
+      // A plugin may still bring the name of a family that has none.
+      if (this.#names.size < 256 && !name.includes('afi-')) this.#names.set(family, key);
     }
     return key;
   }

@@ -13,6 +13,7 @@ import { ByteWriter } from './byte-writer.ts';
 import { shown } from './command-scan.ts';
 import { nextHopText } from './event-text.ts';
 import { parsePathId } from './attribute-text.ts';
+import type { NlriAnswer, NlriQuestion } from './nlri-question.ts';
 import type { CodecRegistry, NlriCaller } from './registry.ts';
 import { ENGINE } from './registry.ts';
 import { UpdateJson } from './update-json.ts';
@@ -39,6 +40,8 @@ export interface UpdateModel {
 }
 
 const NO_FAMILIES: readonly Family[] = [];
+/** Of a plugin, for the NLRI of one attribute. */
+const MAX_ANSWER = 1024 * 1024;
 
 export class WireCodec {
   readonly #registry: CodecRegistry;
@@ -73,10 +76,12 @@ export class WireCodec {
     for (const { family, at, length, withdraw } of parts) {
       if (length === 0 || isPrefixFamily(family)) continue;
       const nlri = await this.#decode(family, bytes.slice(at, at + length), addPath, withdraw);
-      if (!nlri.ok) continue;
       const operations = model.nlri[this.#registry.name(family)] ?? [];
-      // The entry stays as hex when nobody can read it; there is one operation of each kind in a family without classic fields.
-      for (const one of operations) if ((one.action === 'del') === withdraw || withdraws) one.nlri = nlri.value;
+      // The entry stays as hex when nobody can read it, with the reason; one operation of each kind in a family without classic fields.
+      const value = nlri.ok
+        ? nlri.value
+        : [{ raw: toHex(bytes, at, length), ...(this.#registry.asked(family) === '' ? {} : { error: nlri.message }) }];
+      for (const one of operations) if ((one.action === 'del') === withdraw || withdraws) one.nlri = value;
     }
     return { ok: true, value: model };
   }
@@ -115,6 +120,16 @@ export class WireCodec {
     return typeof bytes === 'string' ? { ok: false, message: bytes } : this.#decode(number, bytes, addPath, withdraw);
   }
 
+  /** What the owner of the family makes of NLRI in an event. */
+  async answer({ family, nlri, addPath, withdraw }: NlriQuestion): Promise<NlriAnswer> {
+    const answer = await this.#decode(family, nlri, addPath, withdraw);
+    if (!answer.ok) return answer;
+    const text = JSON.stringify(answer.value);
+    return text.length <= MAX_ANSWER
+      ? answer
+      : { ok: false, message: `an answer of ${text.length} characters (max ${MAX_ANSWER})` };
+  }
+
   /** Hex of one entry. The engine's families take `[prefix] ADDRESS/LENGTH [path-information ID]`. */
   async encodeNlri(family: string, args: readonly string[]): Promise<Decoded<string>> {
     const number = this.#registry.number(family);
@@ -145,6 +160,7 @@ export class WireCodec {
     try {
       const flags = { ...(addPath ? { 'add-path': true } : {}), ...(withdraw ? { withdraw: true } : {}) };
       const json = await this.#caller.decodeNlri(owner, { family: name, hex: toHex(bytes), ...flags });
+      if (json === undefined) return { ok: false, message: `${owner} answered without json` };
       return { ok: true, value: Array.isArray(json) ? (json as unknown[]) : [json] };
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };

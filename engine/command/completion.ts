@@ -4,7 +4,7 @@
  * prefix, an argument of a plugin) is named beside the candidates, as what is expected.
  */
 import { isPipe, type Word } from '../core/words.ts';
-import { NAMED_FAMILIES, familyName } from '../../sdk/wire/family.ts';
+import { NAMED_FAMILIES, familyName, learntFamilies } from '../../sdk/wire/family.ts';
 import type { Candidate, CommandContext } from './context.ts';
 import { looksLikeSelector, type PeerNames } from './parse.ts';
 import { aliasHelp, type PipeAliases } from './pipe-aliases.ts';
@@ -192,7 +192,7 @@ function values(arg: CommandArgument, given: readonly string[], { tree, context 
     case 'boolean':
       return ['true', 'false'].map((word) => ({ word, help: '' }));
     case 'family':
-      return NAMED_FAMILIES.map((family) => ({ word: familyName(family), help: '' }));
+      return [...NAMED_FAMILIES.map(familyName), ...learntFamilies()].map((word) => ({ word, help: '' }));
     case 'peer':
       return peerCandidates(context);
     case 'plugin':

@@ -3,7 +3,7 @@
  * its plugins are asked what they declare (`host/query.ts`), and it is read again under the schema and the families they bring.
  * `loadConfig` itself stays pure: all asking is done here.
  */
-import { parseFamily, familyOf, NO_FAMILY } from '../../sdk/wire/family.ts';
+import { standardFamily, familyOf, NO_FAMILY } from '../../sdk/wire/family.ts';
 import type { DeclareRegistrationInput } from '../../yang/generated/methods.ts';
 import { configSchema, loadConfig, type LoadOptions, type LoadResult, type PluginNote } from '../config/load.ts';
 import type { PluginSettings } from '../config/plugin-settings.ts';
@@ -73,7 +73,7 @@ function ofBuiltins(builtins: readonly BuiltinPlugin[]): readonly Brought[] {
 
 /** Does it add anything that a text can name? */
 function brings({ schema, families = [] }: Brought['declaration']): boolean {
-  return (schema?.['yang-text'] ?? '') !== '' || families.some((family) => parseFamily(family.name) === NO_FAMILY);
+  return (schema?.['yang-text'] ?? '') !== '' || families.some((family) => standardFamily(family.name) === NO_FAMILY);
 }
 
 function withBrought(options: LoadOptions, brought: readonly Brought[], said: readonly PluginNote[]): LoadOptions {
@@ -97,7 +97,7 @@ function familiesOf(brought: readonly Brought[]): ReadonlyMap<string, number> {
   const families = new Map<string, number>();
   for (const { declaration } of brought) {
     for (const { name, afi = 0, safi = 0 } of declaration.families ?? []) {
-      const known = parseFamily(name) !== NO_FAMILY || families.has(name.toLowerCase());
+      const known = standardFamily(name) !== NO_FAMILY || families.has(name.toLowerCase());
       if (!known && isByte(safi) && Number.isInteger(afi) && afi > 0 && afi <= 0xffff && /^[^/\s]+\/[^/\s]+$/.test(name))
         families.set(name.toLowerCase(), familyOf(afi, safi));
     }

@@ -1,6 +1,6 @@
 // The named validators of `ze:validate`: what a type cannot say. A schema that names one that is not here is refused at start.
 import { addressBytes, parseDecimal, parseIpv4, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
-import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, parseFamily } from '../../sdk/wire/family.ts';
+import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, standardFamily } from '../../sdk/wire/family.ts';
 
 export interface Validator {
   /** What it accepts, in words that follow "is not". */
@@ -24,7 +24,7 @@ export const FAMILY_EXPECTED = 'an address family such as ipv4/unicast';
 
 /** A family by its name, a plugin's own names included; NO_FAMILY when nobody knows it. */
 export function familyOfName(text: string, families: ReadonlyMap<string, Family> | undefined): Family {
-  return families?.get(text.toLowerCase()) ?? parseFamily(text);
+  return families?.get(text.toLowerCase()) ?? standardFamily(text);
 }
 
 export const EVENT_KINDS: readonly string[] = [

@@ -5,7 +5,7 @@ import { AttributeTable } from '../../sdk/rib/attribute-table.ts';
 import { NlriTable } from '../../sdk/rib/nlri-table.ts';
 import { ReceivedBlock } from '../../sdk/rib/received-block.ts';
 import { type Family, IPV4_UNICAST } from '../../sdk/wire/family.ts';
-import { nlriLength } from '../../sdk/wire/nlri/syntax.ts';
+import { entryLength } from '../../sdk/wire/nlri/syntax.ts';
 import type { UpdateView } from '../../sdk/wire/update.ts';
 
 /** The routes of one peer and family. A key is the NLRI as it came, with its path id in front under ADD-PATH. */
@@ -147,7 +147,7 @@ export class Store {
     const head = addPath ? 4 : 0;
     const end = at + length;
     for (let i = at; i < end; ) {
-      const size = nlriLength(view, i + head, end - i - head, family, withdrawn);
+      const size = entryLength(view, i + head, end - i - head, family, withdrawn);
       if (size < 0) return;
       if (handle === 0) this.#remove(inbox, inbox.table.find(this.#bytes, i, head + size));
       else this.#put(inbox, inbox.table.insert(this.#bytes, i, head + size), handle);

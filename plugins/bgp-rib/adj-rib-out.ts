@@ -5,7 +5,7 @@ import type { AttributeTable } from '../../sdk/rib/attribute-table.ts';
 import { NlriTable } from '../../sdk/rib/nlri-table.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import type { Family } from '../../sdk/wire/family.ts';
-import { nlriLength } from '../../sdk/wire/nlri/syntax.ts';
+import { entryLength } from '../../sdk/wire/nlri/syntax.ts';
 
 /** A key is the family (3 bytes), the path id (4) and the NLRI. */
 const HEAD = 7;
@@ -138,7 +138,7 @@ export class AdjRibOut {
     const number = announce ? this.#ownerNumber(owner) : 0;
     this.#head(family, pathId);
     for (let i = at; i < at + length; ) {
-      const size = nlriLength(view, i, at + length - i, family, !announce);
+      const size = entryLength(view, i, at + length - i, family, !announce);
       if (size < 0) break;
       for (let k = 0; k < size; k++) this.#key[HEAD + k] = nlri[i + k]!;
       if (handle === 0) this.#drop(routes, routes.table.find(this.#key, 0, HEAD + size), announce);

@@ -3,7 +3,7 @@
 import type { BestRoutes } from '../plugin/route-path.ts';
 import { type Family, IPV4_MULTICAST, IPV4_UNICAST, IPV6_MULTICAST, IPV6_UNICAST } from '../wire/family.ts';
 import { readIpv4Prefix } from '../wire/nlri/prefix.ts';
-import { nlriLength } from '../wire/nlri/syntax.ts';
+import { entryLength } from '../wire/nlri/syntax.ts';
 import type { AttributeTable } from './attribute-table.ts';
 import { Ipv4Table } from './ipv4-table.ts';
 import { Ipv6Table } from './ipv6-table.ts';
@@ -339,7 +339,7 @@ export class OpaqueRoutes extends FamilyRoutes {
     for (let i = at; i < end; ) {
       const pathId = addPath ? view.getUint32(i) : 0;
       if (addPath) i += 4;
-      const size = nlriLength(view, i, end - i, this.family, false);
+      const size = entryLength(view, i, end - i, this.family, false);
       if (size < 0) return;
       const row = this.table.insert(bytes, i, size);
       i += size;
@@ -354,7 +354,7 @@ export class OpaqueRoutes extends FamilyRoutes {
     for (let i = at; i < end; ) {
       const pathId = addPath ? view.getUint32(i) : 0;
       if (addPath) i += 4;
-      const size = nlriLength(view, i, end - i, this.family, true);
+      const size = entryLength(view, i, end - i, this.family, true);
       if (size < 0) return;
       const row = this.table.find(bytes, i, size);
       i += size;

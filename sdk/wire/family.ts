@@ -107,13 +107,43 @@ export function safiName(safi: number): string {
   return SAFI_NAMES.get(safi) ?? `safi-${safi}`;
 }
 
-/** `ipv4/unicast`, or `afi-N/safi-N` where a part has no name. */
+/**
+ * Names that this thread has learnt for families without one of their own: like the tables above, what a number is called, and the one
+ * thing here that grows. A plugin's declaration brings it (engine/decisions/0006).
+ */
+const LEARNT = new Map<Family, string>();
+const LEARNT_NUMBERS = new Map<string, Family>();
+/** More than that nobody is called by name; a family has 24 bits. */
+const LEARNT_LIMIT = 4096;
+
+/** From now on the family is shown and read by this name, lower case. Families that have a name keep it. */
+export function nameFamily(family: Family, name: string): void {
+  if (standardFamily(name) !== NO_FAMILY || LEARNT.get(family) === name) return;
+  if (AFI_NAMES.has(family >>> 8) && SAFI_NAMES.has(family & 0xff)) return;
+  const before = LEARNT.get(family);
+  if (before === undefined && LEARNT.size >= LEARNT_LIMIT) return;
+  if (before !== undefined) LEARNT_NUMBERS.delete(before);
+  LEARNT.set(family, name);
+  LEARNT_NUMBERS.set(name, family);
+}
+
+/** What `nameFamily` was told, for completion. */
+export function learntFamilies(): readonly string[] {
+  return [...LEARNT.values()];
+}
+
+/** `ipv4/unicast`, the name a plugin gave it, or `afi-N/safi-N` where a part has no name. */
 export function familyName(family: Family): string {
-  return `${afiName(family >>> 8)}/${safiName(family & 0xff)}`;
+  return LEARNT.get(family) ?? `${afiName(family >>> 8)}/${safiName(family & 0xff)}`;
 }
 
 /** Reads what `familyName` writes, and the older spellings; NO_FAMILY when it is neither. */
 export function parseFamily(text: string): Family {
+  return LEARNT_NUMBERS.get(text) ?? standardFamily(text);
+}
+
+/** As `parseFamily`, without the names that plugins brought. */
+export function standardFamily(text: string): Family {
   const slash = text.indexOf('/');
   if (slash < 0) return NO_FAMILY;
   const afi = parsePart(text.slice(0, slash), 'afi-', 0xffff, AFI_NUMBERS);

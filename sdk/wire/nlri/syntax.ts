@@ -82,6 +82,21 @@ export function nlriLength(view: DataView, at: number, left: number, family: Fam
   return size <= left ? size : -1;
 }
 
+/**
+ * As `nlriLength`; of a family whose syntax only its plugin knows, all that is left: what one message says in one field is one entry, and is
+ * withdrawn as it was announced.
+ */
+export function entryLength(view: DataView, at: number, left: number, family: Family, withdrawn: boolean): number {
+  const known = nlriLength(view, at, left, family, withdrawn);
+  return known < 0 && left > 0 && !hasSyntax(family) ? left : known;
+}
+
+/** Are there rules for entries of this family here? */
+export function hasSyntax(family: Family): boolean {
+  const safi = family & 0xff;
+  return safi === SAFI_UNICAST || safi === SAFI_MULTICAST ? maxPrefixBits(family >>> 8) > 0 : ENTRY[safi] !== undefined;
+}
+
 /** Length octet in bits covering labels, `rd` bytes and prefix (RFC 8277 §2.2, RFC 4364 §4.3.4). */
 function labelled(view: DataView, at: number, left: number, maxBits: number, rd: number, withdrawn: boolean): number {
   const bits = view.getUint8(at);

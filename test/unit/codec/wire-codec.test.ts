@@ -29,7 +29,7 @@ test('decode-update: attr and nlri, without peer and message', async () => {
   assert.deepEqual(await codec.decodeUpdate('00000000'), { ok: true, value: { nlri: {} } });
 });
 
-test('decode-update: what a plugin reads is embedded, what it cannot stays hex', async () => {
+test('decode-update: what a plugin reads is embedded, what it cannot stays hex with the reason', async () => {
   const reach = (family: string, nlri: string): string => {
     const value = `${family}04c000020100${nlri}`;
     const attributes = `40010100400200800e${(value.length / 2).toString(16).padStart(2, '0')}${value}`;
@@ -42,7 +42,13 @@ test('decode-update: what a plugin reads is embedded, what it cannot stays hex',
   assert.deepEqual(asked.at(-1), ['flow', { family: 'ipv4/flow', hex: '0301080a' }]);
   const evpn = await codec.decodeUpdate(reach('001946', '0900'));
   assert.ok(evpn.ok);
-  assert.deepEqual(evpn.value.nlri, { 'l2vpn/evpn': [{ 'next-hop': '192.0.2.1', action: 'add', nlri: [{ raw: '0900' }] }] });
+  assert.deepEqual(evpn.value.nlri, {
+    'l2vpn/evpn': [{ 'next-hop': '192.0.2.1', action: 'add', nlri: [{ raw: '0900', error: 'deadline exceeded' }] }],
+  });
+  const unowned = await codec.decodeUpdate(reach('000105', '0100'));
+  assert.deepEqual(unowned.ok && unowned.value.nlri, {
+    'ipv4/mvpn': [{ 'next-hop': '192.0.2.1', action: 'add', nlri: [{ raw: '0100' }] }],
+  });
 });
 
 const DECODES: readonly (readonly [name: string, run: () => Promise<unknown>, expected: unknown])[] = [
