@@ -6,11 +6,15 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 
 const root = import.meta.dirname;
 const words = process.argv.slice(2);
+const ALONE = ['lives', 'daemon-load', 'daemon-plugins', 'daemon-hostile', 'daemon-unblockable', 'plugin-commands'].map(
+  (folder) => join('scenario', folder),
+);
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .filter((name) => (words.length === 0 ? !name.startsWith('interop') : words.some((word) => name.includes(word))))
@@ -48,11 +52,24 @@ if (words.includes('interop') && process.env['ZEST_NETNS'] !== '1' && inNamespac
   process.stderr.write(`no test matches ${words.join(' ')}\n`);
   process.exitCode = 2;
 } else {
-  // Interop tests own ports and daemons of the machine: one at a time. The rest share the cores.
-  const concurrency = words.includes('interop') ? 1 : availableParallelism();
-  const stream = run({ files, concurrency, timeout: 300_000 });
+  // Interop tests own ports and daemons of the machine: one at a time. So do scenarios that load it, or that wait for what a loaded one is late
+  // with; they come last. The rest share the cores.
+  const alone = (file: string): boolean => words.includes('interop') || ALONE.some((word) => file.includes(word));
+  for (const [group, concurrency] of [
+    [files.filter((file) => !alone(file)), availableParallelism()],
+    [files.filter(alone), 1],
+  ] as const) {
+    if (group.length > 0) await runTests(group, concurrency);
+  }
+}
+
+/** Resolves when all have run; a failure is the process's exit code. */
+async function runTests(group: readonly string[], concurrency: number): Promise<void> {
+  const stream = run({ files: [...group], concurrency, timeout: 300_000 });
   stream.on('test:fail', (event) => {
     if (event.todo === undefined || event.todo === false) process.exitCode = 1;
   });
-  stream.pipe(new spec()).pipe(process.stdout);
+  const reported = stream.pipe(new spec());
+  reported.pipe(process.stdout, { end: false });
+  await finished(reported, { writable: false });
 }
