@@ -13,7 +13,8 @@ export async function labCommand(args: readonly string[], io: CliIo): Promise<nu
 
 const MRT_HELP = `zest mrt FILE… — what MRT files hold, in numbers: records by type, announcements, withdrawals, peers
 
-Plain, gzip or bzip2; tables and messages. A file that ends early is counted as far as it goes. Exit code 2 when a file cannot be read.
+Plain, gzip or bzip2; tables and messages. A file that ends early is counted as far as it goes. Exit code 2 when a file
+cannot be read, 1 when it holds something else.
 `;
 
 export async function mrtFiles(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
@@ -26,7 +27,7 @@ export async function mrtFiles(args: readonly string[], io: CliIo, options: Glob
     return args.includes('--help') ? EXIT.done : EXIT.failed;
   }
   const { mrtCommand } = await import('../offline/mrt/count.ts');
-  const { stdout, stderr, code } = mrtCommand(positionals, options.json);
+  const { stdout, stderr, code } = await mrtCommand(positionals, options.json, io.interrupted);
   io.stdout.write(stdout);
   io.stderr.write(stderr);
   return code;

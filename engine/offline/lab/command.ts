@@ -1,7 +1,8 @@
 // `zest lab`: a small BGP speaker for trying and testing. Announces generated routes or those of an MRT file, prints what arrives.
+import { accessSync, constants, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../core/clock.ts';
-import { silentLog } from '../../core/log.ts';
+import { visible, visibleJsonLine } from '../../core/visible.ts';
 import { addressBytes, parseIpv4 } from '../../../sdk/wire/address.ts';
 import { type Family, familyName, NO_FAMILY, parseFamily } from '../../../sdk/wire/family.ts';
 import { Arrivals, type PrintMode } from './arrivals.ts';
@@ -67,6 +68,8 @@ const OPTIONS = {
 
 class Usage extends Error {}
 
+const COMPLAINT_MS = 10_000;
+
 /** 192.0.2.0 */
 const STAND_IN = 0xc0000200;
 
@@ -101,7 +104,7 @@ export async function runLab(args: readonly string[], context: LabContext): Prom
   try {
     options = readOptions(args);
   } catch (error) {
-    context.writeError(`zest lab: ${error instanceof Error ? error.message : String(error)}\n`);
+    context.writeError(`zest lab: ${textOf(error)}\n`);
     return 2;
   }
   if (options === undefined) {
@@ -118,6 +121,8 @@ class Lab {
   readonly #arrivals: Arrivals;
   #end: (code: number) => void = () => undefined;
   #wasUp = false;
+  /** ms of the clock when it was last said that there is no session. */
+  #complainedAt = -Infinity;
 
   constructor(options: LabOptions, context: LabContext) {
     this.#options = options;
@@ -146,11 +151,11 @@ class Lab {
         refresh: (family) => this.#say({ event: 'refresh', family: familyName(family) }, `ROUTE-REFRESH ${familyName(family)}`),
         down: (reason) => {
           this.#arrivals.down();
-          this.#say({ event: 'down', reason }, `session down: ${printable(reason)}`);
+          this.#say({ event: 'down', reason }, `session down: ${visible(reason)}`);
         },
+        failed: (reason) => this.#complain(reason),
       },
       systemClock,
-      silentLog,
     );
   }
 
@@ -162,7 +167,7 @@ class Lab {
     try {
       await this.#speaker.start();
     } catch (error) {
-      this.#context.writeError(`zest lab: ${error instanceof Error ? error.message : String(error)}\n`);
+      this.#context.writeError(`zest lab: ${textOf(error)}\n`);
       return 2;
     }
     const code = await ended;
@@ -178,7 +183,7 @@ class Lab {
       `session with ${session.remoteAddress} AS ${session.peerAs} is up: ${session.families.map(familyName).join(' ')}`,
     );
     this.#announce(session).catch((error: unknown) => {
-      this.#context.writeError(`zest lab: ${error instanceof Error ? error.message : String(error)}\n`);
+      this.#context.writeError(`zest lab: ${textOf(error)}\n`);
       this.#end(2);
     });
   }
@@ -229,8 +234,22 @@ class Lab {
     };
   }
 
+  /** Says what is tried and why it fails: at once, then now and then, so that a daemon that starts later finds a readable screen. */
+  #complain(reason: string): void {
+    const now = systemClock.now();
+    if (now - this.#complainedAt < COMPLAINT_MS) return;
+    this.#complainedAt = now;
+    const { role, host, port, json } = this.#options;
+    const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const what = role === 'connect' ? `no session with ${where} yet, trying on` : `no session on ${where} yet, waiting on`;
+    const line = json
+      ? visibleJsonLine(JSON.stringify({ event: 'no-session', [role]: where, reason }))
+      : `zest lab: ${what}: ${visible(reason)}`;
+    this.#context.writeError(`${line}\n`);
+  }
+
   #say(value: Readonly<Record<string, unknown>>, text: string): void {
-    this.#context.write(`${this.#options.json ? JSON.stringify(value) : text}\n`);
+    this.#context.write(`${this.#options.json ? visibleJsonLine(JSON.stringify(value)) : text}\n`);
   }
 }
 
@@ -263,7 +282,7 @@ function readOptions(args: readonly string[]): LabOptions | undefined {
     announce,
     first,
     sets: values.sets === undefined ? Math.max(1, Math.ceil(announce / 5)) : number('sets', values.sets, 1, 16_000_000),
-    mrt: values.mrt ?? '',
+    mrt: values.mrt === undefined ? '' : regularFile(values.mrt),
     mrtPeer: number('mrt-peer', values['mrt-peer'], 0, 0xffffffff),
     nextHop4: values['next-hop'] ?? '',
     nextHop6,
@@ -279,6 +298,7 @@ function endpoint(text: string): readonly [host: string, port: number] {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port > 65_535) throw new Usage(`expected HOST:PORT, not ${text}`);
+  if (port === 0) throw new Usage(`${text}: port 0 is no port to speak to`);
   return [match[1] ?? match[2] ?? '', port];
 }
 
@@ -296,7 +316,14 @@ function family(name: string): Family {
   return found;
 }
 
-/** The peer's words on a terminal. */
-function printable(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
+/** It is read anew for every session, so a pipe will not do. Throws when it cannot be read. */
+function regularFile(path: string): string {
+  if (path === '' || !statSync(path).isFile()) throw new Usage(`--mrt takes a file, and ${path === '' ? "''" : path} is none`);
+  accessSync(path, constants.R_OK);
+  return path;
+}
+
+/** One line that no terminal obeys: the words may be those of a file's name. */
+function textOf(error: unknown): string {
+  return visible(error instanceof Error ? error.message : String(error));
 }

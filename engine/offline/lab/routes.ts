@@ -6,7 +6,7 @@ import { type Family, IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/famil
 import { type PrefixCursor, writeU32 } from '../../../sdk/wire/nlri/prefix.ts';
 import { type Added, FULL, TOO_LARGE, UpdateWriter } from '../../../sdk/wire/writer.ts';
 import { openMrt } from '../mrt/open.ts';
-import { walkMrt, type MrtAttributes, type MrtPeer } from '../mrt/walk.ts';
+import { isMrt, walkMrt, type MrtAttributes, type MrtPeer } from '../mrt/walk.ts';
 
 /** What the session allows, and who speaks. */
 export interface PackingTarget {
@@ -158,7 +158,7 @@ function put(out: Uint8Array, at: number, bytes: readonly number[]): number {
 export function mrtRoutes(path: string, peerAs: number, target: PackingTarget): PackedRoutes {
   const walk = new MrtPacking(peerAs, target);
   const { bytes } = openMrt(path);
-  walkMrt(bytes, walk);
+  if (!isMrt(walkMrt(bytes, walk))) throw new Error(`${path} is no MRT file`);
   return walk.packer.finish();
 }
 

@@ -2,7 +2,6 @@
 // one peer, no policy, no table. The daemon's sessions are engine/bgp's.
 import { createServer, type Server, Socket } from 'node:net';
 import type { Clock, Timer } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
 import { viewOf } from '../../../sdk/wire/bytes.ts';
 import { writeCapability, type TypedCapability } from '../../../sdk/wire/capability/typed.ts';
 import { plainContext, type WireContext } from '../../../sdk/wire/context.ts';
@@ -57,6 +56,8 @@ export interface SpeakerEvents {
   update(bytes: Uint8Array, at: number, length: number): void;
   refresh(family: Family): void;
   down(reason: string): void;
+  /** An attempt that came to no session; whoever dials tries again by itself. */
+  failed(reason: string): void;
 }
 
 export interface EstablishedSession {
@@ -81,7 +82,6 @@ export class Speaker {
   readonly #options: SpeakerOptions;
   readonly #events: SpeakerEvents;
   readonly #clock: Clock;
-  readonly #log: Log;
   readonly #open: OpenMessage;
   #server: Server | undefined;
   #socket: Socket | undefined;
@@ -97,11 +97,10 @@ export class Speaker {
   #stopped = false;
   #why = '';
 
-  constructor(options: SpeakerOptions, events: SpeakerEvents, clock: Clock, log: Log) {
+  constructor(options: SpeakerOptions, events: SpeakerEvents, clock: Clock) {
     this.#options = options;
     this.#events = events;
     this.#clock = clock;
-    this.#log = log;
     this.#open = {
       version: BGP_VERSION,
       myAs: shortAs(options.as),
@@ -200,8 +199,9 @@ export class Speaker {
     this.#socket = undefined;
     this.#hold?.cancel();
     this.#keepalive?.cancel();
-    if (this.#established) this.#events.down(this.#why === '' ? 'connection closed' : this.#why);
-    else if (this.#why !== '') this.#log.info({ why: this.#why }, 'no session yet');
+    const why = this.#why === '' ? 'connection closed' : this.#why;
+    if (this.#established) this.#events.down(why);
+    else if (!this.#stopped) this.#events.failed(why);
     this.#established = false;
     if (this.#stopped || this.#options.role === 'listen') return;
     this.#retry = this.#clock.after(this.#retryMs, () => this.#dial());

@@ -1,8 +1,8 @@
 // What a file holds, in numbers: records by type, announcements and withdrawals, how many of them differ, how many peers spoke.
-import { readFileSync } from 'node:fs';
-import { openMrt } from './open.ts';
+import { visible } from '../../core/visible.ts';
+import { openMrt, readMrt, unpacked, type MrtFile } from './open.ts';
 import { recordName } from './records.ts';
-import { walkMrt, type MrtPeer } from './walk.ts';
+import { isMrt, walkMrt, type MrtPeer } from './walk.ts';
 
 export interface MrtCounts {
   readonly bytes: number;
@@ -20,7 +20,11 @@ export interface MrtCounts {
 }
 
 export function countMrt(path: string): MrtCounts {
-  const file = openMrt(path);
+  return count(openMrt(path)).counts;
+}
+
+/** `mrt` is false when there is no whole record of MRT in it. */
+function count(file: MrtFile): { readonly counts: MrtCounts; readonly mrt: boolean } {
   const announced = { ipv4: 0, ipv6: 0 };
   const withdrawn = { ipv4: 0, ipv6: 0 };
   const distinct = { ipv4: new Set<string>(), ipv6: new Set<string>() };
@@ -49,7 +53,7 @@ export function countMrt(path: string): MrtCounts {
     const [type, subtype] = key.split(' ').map(Number);
     records[recordName(type ?? 0, subtype ?? 0)] = count;
   }
-  return {
+  const counts = {
     bytes: file.bytes.length,
     records,
     announced,
@@ -61,23 +65,53 @@ export function countMrt(path: string): MrtCounts {
     damaged: summary.damaged,
     damage: file.damage === '' && summary.leftOver > 0 ? `${summary.leftOver} bytes behind the last whole record` : file.damage,
   };
+  return { counts, mrt: isMrt(summary) };
 }
 
-/** `zest mrt FILE…`: prints the counts of each file. */
-export function mrtCommand(paths: readonly string[], json: boolean): { stdout: string; stderr: string; code: number } {
-  const results: Record<string, MrtCounts> = {};
+const UNREADABLE = 2;
+const NO_MRT = 1;
+const INTERRUPTED = 130;
+
+/**
+ * `zest mrt FILE…`: the counts of each file. One that cannot be read (code 2) or holds something else (code 1) does not keep the others.
+ * A pipe that nobody writes to is waited for until the signal comes.
+ */
+export async function mrtCommand(
+  paths: readonly string[],
+  json: boolean,
+  signal: AbortSignal,
+): Promise<{ stdout: string; stderr: string; code: number }> {
+  const results: Record<string, MrtCounts | { readonly error: string }> = {};
+  const lines: string[] = [];
+  let stderr = '';
+  let code = 0;
   for (const path of paths) {
+    const fault = (error: string, exit: number): void => {
+      results[path] = { error };
+      stderr += `zest mrt: ${visible(path)}: ${visible(error)}\n`;
+      code = Math.max(code, exit);
+    };
     try {
-      readFileSync(path, { flag: 'r' });
-      results[path] = countMrt(path);
+      const raw = await readMrt(path, signal);
+      if (raw === undefined) return { stdout: '', stderr: '', code: INTERRUPTED };
+      const { counts, mrt } = count(unpacked(raw));
+      if (!mrt) {
+        fault(raw.length === 0 ? 'is empty' : 'is no MRT file: no whole record in it', NO_MRT);
+        continue;
+      }
+      results[path] = counts;
+      lines.push(visible(path), ...report(counts));
     } catch (error) {
-      return { stdout: '', stderr: `zest mrt: ${path}: ${error instanceof Error ? error.message : String(error)}\n`, code: 2 };
+      fault(error instanceof Error ? error.message : String(error), UNREADABLE);
     }
   }
-  if (json) return { stdout: `${JSON.stringify(results)}\n`, stderr: '', code: 0 };
-  const lines = Object.entries(results).flatMap(([path, counts]) => [
-    path,
-    ...Object.entries(counts.records).map(([name, count]) => `  ${name.padEnd(40)} ${count}`),
+  if (json) return { stdout: `${JSON.stringify(results)}\n`, stderr: '', code };
+  return { stdout: lines.map((line) => `${line}\n`).join(''), stderr, code };
+}
+
+function report(counts: MrtCounts): readonly string[] {
+  return [
+    ...Object.entries(counts.records).map(([name, records]) => `  ${name.padEnd(40)} ${records}`),
     `  announced  ipv4 ${counts.announced.ipv4} (${counts['distinct-announced'].ipv4} different)  ipv6 ${counts.announced.ipv6} (${counts['distinct-announced'].ipv6} different)`,
     `  withdrawn  ipv4 ${counts.withdrawn.ipv4}  ipv6 ${counts.withdrawn.ipv6}`,
     `  peers      ${counts.peers}`,
@@ -85,6 +119,5 @@ export function mrtCommand(paths: readonly string[], json: boolean): { stdout: s
     ...(counts.damaged + counts['cut-messages'] + counts['bad-markers'] === 0
       ? []
       : [`  damaged ${counts.damaged}, cut messages ${counts['cut-messages']}, bad markers ${counts['bad-markers']}`]),
-  ]);
-  return { stdout: `${lines.join('\n')}\n`, stderr: '', code: 0 };
+  ];
 }

@@ -1,5 +1,7 @@
 // Opens an MRT file as published: plain, gzip or bzip2, whole or cut short on the way.
-import { readFileSync } from 'node:fs';
+import { constants as flags, openSync, readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { constants, gunzipSync } from 'node:zlib';
 import Bunzip from 'seek-bzip';
 
@@ -10,7 +12,33 @@ export interface MrtFile {
 }
 
 export function openMrt(path: string): MrtFile {
-  const raw = readFileSync(path);
+  return unpacked(readFileSync(path));
+}
+
+/**
+ * A file, or what comes through a pipe until its writers are gone; undefined when the signal comes first. A pipe is watched, not read by
+ * a call that blocks: such a call keeps the process until somebody writes.
+ */
+export async function readMrt(path: string, signal: AbortSignal): Promise<Buffer | undefined> {
+  const stat = statSync(path);
+  if (stat.isFile()) return readFile(path);
+  if (!stat.isFIFO()) throw new Error('is neither a file nor a pipe');
+  const pipe = new Socket({ fd: openSync(path, flags.O_RDONLY | flags.O_NONBLOCK), readable: true, writable: false });
+  const chunks: Buffer[] = [];
+  const stop = (): void => void pipe.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  await new Promise<void>((resolve, reject) => {
+    if (signal.aborted) stop();
+    pipe.on('data', (chunk: Buffer) => chunks.push(chunk));
+    pipe.on('error', reject);
+    pipe.on('close', () => resolve());
+  });
+  signal.removeEventListener('abort', stop);
+  return signal.aborted ? undefined : Buffer.concat(chunks);
+}
+
+/** The same of what was read already. */
+export function unpacked(raw: Buffer): MrtFile {
   if (raw[0] === 0x1f && raw[1] === 0x8b) return openGzip(raw);
   if (raw[0] === 0x42 && raw[1] === 0x5a && raw[2] === 0x68) return openBzip2(raw);
   return { bytes: raw, damage: '' };

@@ -45,6 +45,13 @@ const SUBTYPE_NAMES: Readonly<Record<number, Readonly<Record<number, string>>>> 
   },
 };
 
+/** Types of RFC 6396 §4 beside ours: OSPFv2, IS-IS, OSPFv3, each with and without microseconds. */
+const OTHER_TYPES: ReadonlySet<number> = new Set([11, 32, 33, 48, 49]);
+
+export function isRecordType(type: number): boolean {
+  return Object.hasOwn(TYPE_NAMES, type) || OTHER_TYPES.has(type);
+}
+
 /** `BGP4MP/MESSAGE_AS4`, or numbers where there is no name. */
 export function recordName(type: number, subtype: number): string {
   const names = SUBTYPE_NAMES[type === BGP4MP_ET ? BGP4MP : type];

@@ -6,7 +6,7 @@ import { familyOf, IPV4_MULTICAST, IPV4_UNICAST, IPV6_MULTICAST, IPV6_UNICAST } 
 import { HEADER_LENGTH, OPEN, UPDATE } from '../../../sdk/wire/message.ts';
 import { PrefixCursor } from '../../../sdk/wire/nlri/prefix.ts';
 import { AddPathOpens } from './add-path-opens.ts';
-import { BGP, BGP4MP, BGP4MP_ET, MrtCursor, TABLE_DUMP, TABLE_DUMP_V2 } from './records.ts';
+import { BGP, BGP4MP, BGP4MP_ET, isRecordType, MrtCursor, TABLE_DUMP, TABLE_DUMP_V2 } from './records.ts';
 
 /** The peer a record is about. `address` is 4 or 16 bytes as hex: a key, not a text for people. */
 export interface MrtPeer {
@@ -61,6 +61,11 @@ const ROUTES_WITHOUT_INDEX: MrtPeer = { address: '', as: 0 };
 /** Walks the whole file. Never throws on content. */
 export function walkMrt(bytes: Uint8Array, visitor: MrtVisitor): MrtSummary {
   return new Walk(bytes, visitor).run();
+}
+
+/** Did the walk find one whole record of a type that MRT has (RFC 6396 §4)? Else the file is something else. */
+export function isMrt(summary: MrtSummary): boolean {
+  return [...summary.records.keys()].some((key) => isRecordType(Number(key.slice(0, key.indexOf(' ')))));
 }
 
 class Walk {

@@ -1,6 +1,8 @@
 // Every MRT file counted against what two independent decoders found in it.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -72,8 +74,47 @@ test('a file cut short keeps its whole records and says where it ends', (t) => {
   }
 });
 
-test('a file that is not there is exit code 2 with its name', () => {
-  const result = mrtCommand(['/nowhere/x.mrt'], false);
+const never = new AbortController().signal;
+
+test('what is no MRT file is said by name and exit code, and does not keep the others', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'zest-mrt-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, bytes, code, says] of [
+    ['whole', RECORD, 0, /^$/],
+    ['read\u001b[31mme', Buffer.from('# Read me\n\nthis is not an MRT file at all'), 1, /read\\x1b\[31mme: is no MRT file/],
+    ['zeros', Buffer.alloc(4096), 1, /is no MRT file/],
+    ['random', Buffer.from(Array.from({ length: 999 }, (_, i) => (i * 7919) & 0xff)), 1, /is no MRT file/],
+    ['empty', Buffer.alloc(0), 1, /is empty/],
+    ['first record cut', RECORD.subarray(0, RECORD.length - 1), 1, /no whole record/],
+  ] as const) {
+    const path = join(folder, name);
+    writeFileSync(path, bytes);
+    const result = await mrtCommand([path, join(folder, 'whole')], false, never);
+    assert.equal(result.code, code, name);
+    assert.match(result.stderr, says);
+    assert.match(result.stdout, /whole\n.*MESSAGE_AS4/);
+    const all = JSON.parse((await mrtCommand([path], true, never)).stdout) as Record<string, { error?: string; peers?: number }>;
+    assert.equal(all[path]?.error === undefined, code === 0);
+  }
+});
+
+test('a file that is not there is exit code 2 with its name', async () => {
+  const result = await mrtCommand(['/nowhere/x\u0007.mrt'], false, never);
   assert.equal(result.code, 2);
-  assert.match(result.stderr, /nowhere\/x\.mrt/);
+  assert.match(result.stderr, /nowhere\/x\\x07\.mrt/);
+});
+
+test('a pipe is read to its end; one that nobody writes to ends with the signal', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'zest-mrt-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const stop = new AbortController();
+  const idle = mrtCommand([path], false, stop.signal);
+  setImmediate(() => stop.abort());
+  assert.deepEqual(await idle, { stdout: '', stderr: '', code: 130 });
+  const [read] = await Promise.all([mrtCommand([path], true, never), writeFile(path, Buffer.concat([RECORD, RECORD]))]);
+  assert.equal(read.code, 0, read.stdout);
+  assert.match(read.stdout, /"withdrawn":\{"ipv4":2,"ipv6":0\}/);
+  assert.match((await mrtCommand(['/dev/null'], false, never)).stderr, /neither a file nor a pipe/);
 });
