@@ -39,7 +39,7 @@ export function thisMachine(): Machine {
   return {
     processors: `${all.length} × ${all[0]?.model.trim() ?? 'unknown'}`,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
+    kernel: release().split('-')[0] ?? '',
     node: process.version,
   };
 }

@@ -21,3 +21,13 @@ export function inUnit(value: number, field: string, unit: Measure['unit']): str
 export function scaled(value: number, field: string): number {
   return field.endsWith('_kb') ? (value * 1024) / 1e6 : value;
 }
+
+/** Where a value stands against what was aimed at. */
+export function verdict(
+  value: number | undefined,
+  { better, target, goal }: Pick<Measure, 'better' | 'target' | 'goal'>,
+): string {
+  if (value === undefined || target === undefined || goal === undefined) return '';
+  const reaches = (aim: number): boolean => (better === 'less' ? value <= aim : value >= aim);
+  return reaches(goal) ? '**goal**' : reaches(target) ? 'target' : 'short';
+}
