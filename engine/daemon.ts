@@ -229,7 +229,16 @@ class Daemon {
       routes,
       rootLog,
       daemon: steering,
-      doctor: { env, flags, uid, builtins: autoloadedNames(this.#builtins) },
+      doctor: {
+        env,
+        flags,
+        uid,
+        builtins: autoloadedNames(this.#builtins),
+        read: async (text, loading) => {
+          const usable = this.#builtins.map((builtin) => builtin.name);
+          return (await loadWithPlugins(text, { ...loading, usable }, this.#asking())).result;
+        },
+      },
     });
     const dispatcher = new Dispatcher(context, builtInHandlers(), rootLog.log('command'));
     const door = await ControlDoor.open({

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { RpcError, messageOf } from '../../sdk/rpc/errors.ts';
+import { loadConfig } from '../config/load.ts';
 import { ownChecks } from '../config/own-checks.ts';
 import { type DoctorLine, isClean, runDoctor } from '../core/doctor.ts';
 import { systemClock } from '../core/clock.ts';
@@ -17,7 +18,8 @@ import { isMap, textOf } from './table.ts';
 export const DOCTOR_HELP = `zest doctor [-v] [--json] [FILE] — look for what is wrong
 
   With a daemon running: its own checks and those its plugins declare. With a FILE, or without a daemon: the machine, the
-  configuration, and what the configuration wants of the machine; no plugin is started and nothing is changed.
+  configuration, and what the configuration wants of the machine; nothing is changed, and plugins are asked what they declare
+  where the configuration holds names that nobody else knows, as zest config validate asks them.
 
   -v, --verbose    the checks that are not for here as well
   --json           one JSON document: status, checks, errors, warnings, failed, skipped
@@ -87,6 +89,10 @@ async function locally(file: string, io: CliIo, options: GlobalOptions, report: 
     clock: systemClock,
     builtins: await io.autoloaded(),
     running: false,
+    read: async (text, loading) => {
+      const plugins = await io.plugins();
+      return loadConfig(text, await plugins.prepare(text, { ...loading, usable: plugins.usable }));
+    },
   });
   const hasConfig = file !== '' && existsSync(file);
   const scene = { clock: systemClock, platform: process.platform, hasConfig, signal: io.interrupted };

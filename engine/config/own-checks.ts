@@ -8,7 +8,7 @@ import type { Clock } from '../core/clock.ts';
 import { controlSocketPath, setting, untrustedFolder } from '../core/control-socket.ts';
 import type { DoctorCheck, DoctorPhase, Finding } from '../core/doctor.ts';
 import { type FileText, readSettled } from '../core/settled-file.ts';
-import { loadConfig, type LoadResult } from './load.ts';
+import { loadConfig, type LoadOptions, type LoadResult } from './load.ts';
 import { faultText } from './validate-report.ts';
 import type { RunningConfig } from './running.ts';
 import type { Environment } from './settings.ts';
@@ -26,6 +26,8 @@ export interface OwnChecks {
   readonly running: boolean;
   /** The running configuration, where there is one. */
   readonly config?: RunningConfig | undefined;
+  /** Reads the file's text with what its plugins bring; without it, under the shipped schema alone. */
+  readonly read?: ((text: string, options: LoadOptions) => Promise<LoadResult>) | undefined;
   /** Tests hand in their own. */
   readonly machine?: Machine | undefined;
 }
@@ -132,10 +134,12 @@ function controlSocket({ env, flags, uid, config }: OwnChecks): readonly Finding
   return stat !== undefined || mayWrite(folder) ? [] : [found('error', code, `${folder} cannot be written`)];
 }
 
-async function loadFile({ configPath, clock, env, flags, builtins }: OwnChecks): Promise<LoadResult | string> {
+async function loadFile({ configPath, clock, env, flags, builtins, read }: OwnChecks): Promise<LoadResult | string> {
   const file: FileText =
     configPath === '-' ? { ok: false, reason: 'it came by standard input' } : await readSettled(configPath, clock);
-  return file.ok ? loadConfig(file.text, { path: configPath, env, flags, builtins }) : file.reason;
+  if (!file.ok) return file.reason;
+  const options = { path: configPath, env, flags, builtins };
+  return read === undefined ? loadConfig(file.text, options) : await read(file.text, options);
 }
 
 /** Of the file as it is now: what the next start or reload would read. */

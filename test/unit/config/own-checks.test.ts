@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { ownChecks, type OwnChecks } from '../../../engine/config/own-checks.ts';
+import { loadConfig } from '../../../engine/config/load.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { type DoctorLine, runDoctor } from '../../../engine/core/doctor.ts';
 
@@ -109,4 +110,19 @@ for (const [name, given, expected] of [
 
 test('the configuration on standard input cannot be looked at, and is no fault', async () => {
   assert.deepEqual(await examine({ changes: { configPath: '-' } }), []);
+});
+
+test('the file is read with what its plugins bring', async () => {
+  const text = `${GOOD}acme { speed 10; }\n`;
+  assert.deepEqual(
+    (await examine({ text })).map((line) => line.code),
+    ['doctor-config-invalid'],
+  );
+  let asked = '';
+  const read: OwnChecks['read'] = (whole, options) => {
+    asked = whole;
+    return Promise.resolve(loadConfig(GOOD, options));
+  };
+  assert.deepEqual(await examine({ text, changes: { read } }), []);
+  assert.equal(asked, text);
 });
