@@ -9,6 +9,9 @@ import type { DaemonHandle } from './daemon.ts';
 /** As in package.json; a test compares them. */
 const VERSION = '0.1.0';
 
+/** Signals of one kind this close to each other are one wish. */
+const ONE_GESTURE_MS = 250;
+
 const [, program = '', ...args] = process.argv;
 
 if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`zest ${VERSION}\n`);
@@ -18,10 +21,13 @@ async function run(): Promise<void> {
   const interruption = new AbortController();
   const { main } = await import('./cli/main.ts');
   let daemon: DaemonHandle | undefined;
-  let asked = 0;
+  const asked = new Map<NodeJS.Signals, number>();
   const onSignal = (signal: NodeJS.Signals): void => {
-    // The second time means now.
-    if (asked++ > 0) process.exit(signal === 'SIGINT' ? 130 : 143);
+    // The second time means now. A Ctrl-C may come twice at once, from the terminal and from whoever started us, and with their SIGTERM after it.
+    const before = asked.get(signal);
+    if (before !== undefined && performance.now() - before > ONE_GESTURE_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (before !== undefined) return;
+    asked.set(signal, performance.now());
     if (daemon === undefined) interruption.abort();
     else daemon.stop(signal);
   };
