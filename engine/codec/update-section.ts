@@ -29,6 +29,7 @@ export interface ForeignItem {
 export type Section = Origination['sections'][number];
 type Refusal = { readonly ok: false; readonly fault: CommandFault } | undefined;
 
+const COMMA = 0x2c;
 /** More entries in one section would not be a command but a feed. */
 const MAX_ITEMS = 65_536;
 const NONE = new Uint8Array(0);
@@ -170,7 +171,6 @@ export class SectionReader {
       return undefined;
     }
     if (scan.is('prefix') || scan.is('[') || scan.is(']')) return undefined;
-    if (++this.#count > MAX_ITEMS) return refuse(`more than ${MAX_ITEMS} prefixes in one section`, scan.column);
     return this.#prefix(scan, this.#verb === 'add' ? this.#announce : this.#withdraw);
   }
 
@@ -179,9 +179,11 @@ export class SectionReader {
     const { text } = scan;
     const target = this.#target;
     for (let from = scan.from; from < scan.to; ) {
-      let to = text.indexOf(',', from);
-      if (to < 0 || to > scan.to) to = scan.to;
+      // Not `indexOf`: without a comma it looks through all that follows the word, for every word.
+      let to = from;
+      while (to < scan.to && text.charCodeAt(to) !== COMMA) to++;
       if (to > from) {
+        if (++this.#count > MAX_ITEMS) return refuse(`more than ${MAX_ITEMS} prefixes in one section`, from + 1);
         if (!parsePrefix(text, target, from, to)) {
           const word = text.slice(from, to);
           return refuse(attributeKeyword(word) === undefined ? `invalid prefix: ${shown(word)}` : MISPLACED, from + 1);

@@ -217,3 +217,16 @@ test('VPN routes need a route distinguisher, and a label to be announced', () =>
   assert.equal(show('update text nlri ipv4/mpls-vpn add 10.0.0.0/8', parser), '36: ipv4/mpls-vpn requires rd');
   assert.equal(show('update text nlri ipv4/mpls-vpn rd 1:1 add 10.0.0.0/8', parser), '43: ipv4/mpls-vpn requires label');
 });
+
+test('65,536 prefixes in one section, as words or joined by commas, however much follows', () => {
+  const parser = new RouteCommands(new CodecRegistry());
+  const head = 'update text nlri ipv4/unicast add ';
+  for (const between of [' ', ',', ' , ']) {
+    const list = (count: number): string => new Array<string>(count).fill('10.0.0.0/8').join(between);
+    const most = parser.parse(head + list(65_536));
+    assert.ok(most.ok);
+    assert.equal(most.value.sections[0]?.announce.length, 2 * 65_536);
+    const column = head.length + 65_536 * (10 + between.length) + 1;
+    assert.equal(show(head + list(200_000), parser), `${column}: more than 65536 prefixes in one section`);
+  }
+});
