@@ -4,7 +4,7 @@
  * `loadConfig` itself stays pure: all asking is done here.
  */
 import { standardFamily, familyOf, NO_FAMILY } from '../../sdk/wire/family.ts';
-import type { DeclareRegistrationInput } from '../../yang/generated/methods.ts';
+import type { DeclareRegistrationInput, FilterDecl } from '../../yang/generated/methods.ts';
 import { configSchema, loadConfig, type LoadOptions, type LoadResult, type PluginNote } from '../config/load.ts';
 import type { PluginSettings } from '../config/plugin-settings.ts';
 import { PluginSchemas } from '../config/plugin-schemas.ts';
@@ -39,11 +39,14 @@ export async function loadWithPlugins(text: string, options: LoadOptions, asking
   if (known.length + answers.length === 0) return { result: first, options: shipped };
   const brought = [...ofBuiltins(asking.builtins), ...known];
   const notes: PluginNote[] = [];
+  const filters = new Map<string, readonly FilterDecl[]>();
   for (const answer of answers) {
-    if (answer.declaration !== undefined && answer.reason === '') brought.push({ ...answer, declaration: answer.declaration });
-    else notes.push({ plugin: answer.plugin, message: silence(answer), idle: answer.declaration === undefined });
+    if (answer.declaration !== undefined && answer.reason === '') {
+      brought.push({ ...answer, declaration: answer.declaration });
+      filters.set(answer.plugin, answer.declaration.filters ?? []);
+    } else notes.push({ plugin: answer.plugin, message: silence(answer), idle: answer.declaration === undefined });
   }
-  const whole = withBrought(options, brought, notes);
+  const whole = { ...withBrought(options, brought, notes), filters };
   return { result: loadConfig(text, whole), options: whole };
 }
 

@@ -61,6 +61,11 @@ export class Questions {
     reactor.validateOpen(validates);
   }
 
+  /** Filters of the peers' chains that nobody offers now, each with its reason. */
+  undeclared(): readonly string[] {
+    return this.#chain.check(this.#chains);
+  }
+
   /** Plugins and peers are there: filters that nobody declared are reported, before the first route asks for them. */
   check(peers: readonly PeerSettings[]): void {
     this.#chains = (['import', 'export'] as const).map((direction) => ({

@@ -49,7 +49,10 @@ export class Transactions {
     if (diff.empty) {
       configs.active = candidate;
       steps.report.unchanged.push(...candidate.reactor.peers.map((peer) => peer.name));
-      return { ok: true, report: report(id, steps, diff.plugins, [], [], { refreshed: [], stale: [] }, warnings) };
+      return {
+        ok: true,
+        report: report(id, steps, diff.plugins, [], [], { refreshed: [], stale: [] }, this.#warnings(warnings)),
+      };
     }
     const refused = await this.#begin(before, candidate, [...diff.plugins.added, ...diff.plugins.changed]);
     if (refused !== undefined) return { ok: false, errors: [refused], detail: { 'transaction-id': id } };
@@ -58,7 +61,12 @@ export class Transactions {
     configs.candidate = undefined;
     if (!result.ok) return await this.#failed(result, before);
     const refilters = await refilter(this.#parts.reactor, this.#parts.log, before.reactor.peers, candidate.reactor.peers);
-    return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, warnings) };
+    return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, this.#warnings(warnings)) };
+  }
+
+  /** Those of the text, and what its filter chains name that no plugin offers. */
+  #warnings(ofText: readonly string[]): readonly string[] {
+    return [...ofText, ...this.#parts.questions.undeclared()];
   }
 
   /** Starts what the candidate adds. Returns why it must not be. */

@@ -4,6 +4,7 @@ import { type Branch, entriesAt, Reader, valueAt } from './effective.ts';
 import { clamp, type Findings } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import { canonicalAddress } from './peer-settings.ts';
+import type { Registered } from './validators.ts';
 import { didYouMean } from './values.ts';
 
 /** A remote address belongs to one peer. */
@@ -58,6 +59,7 @@ export function checkFilters(
   peers: readonly EffectivePeer[],
   plugins: readonly string[],
   findings: Findings,
+  offered: Registered['filters'] = new Map(),
 ): void {
   const policy = valueAt(root, 'bgp/policy');
   const bgp = valueAt(root, 'bgp');
@@ -86,7 +88,16 @@ export function checkFilters(
           colon < 0 ? names.has(text) : types.includes(owner) ? full.has(text) : plugins.includes(owner) && name !== '';
         if (told.has(place)) continue;
         const named = colon < 0 || types.includes(owner);
-        if (fine && !named) continue;
+        if (fine && !named) {
+          const filters = offered.get(owner);
+          const there = filters?.some((one) => one.name === name && (one.direction === 'both' || one.direction === direction));
+          if (there !== false) continue;
+          told.add(place);
+          const all = filters?.map((one) => `${clamp(one.name)} (${one.direction})`).join(', ') ?? '';
+          const message = `no ${direction} filter ${clamp(text)}: plugin ${owner} offers ${all === '' ? 'no filter' : all}`;
+          findings.warn(place, `bgp/peer/${peer.name}/filter/${direction}`, `${message}; routes of the chain would be rejected`);
+          continue;
+        }
         told.add(place);
         if (fine) {
           const message = `named filters are not available yet, left out of the chain: ${clamp(text)}`;

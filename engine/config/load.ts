@@ -96,7 +96,7 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   const names = [...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])];
   checkAddresses(peers, findings);
   checkBindings(peers, names, findings);
-  checkFilters(root, peers, names, findings);
+  checkFilters(root, peers, names, findings, options.filters);
   checkProfiles(root, findings);
   checkMcp(root, findings);
   const reactor = reactorSettings(bgp, peers, environment, options.families, findings);

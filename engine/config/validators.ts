@@ -18,6 +18,13 @@ export interface Registered {
   readonly sendKinds?: readonly string[] | undefined;
   /** Families by their names in lower case, where the name says nothing of the numbers. */
   readonly families?: ReadonlyMap<string, Family> | undefined;
+  /** Filters that plugins declare, where they were asked: by plugin. */
+  readonly filters?: ReadonlyMap<string, readonly OfferedFilter[]> | undefined;
+}
+
+export interface OfferedFilter {
+  readonly name: string;
+  readonly direction: string;
 }
 
 export const FAMILY_EXPECTED = 'an address family such as ipv4/unicast';

@@ -59,7 +59,8 @@ export class FilterChain {
   readonly #slots = new CallSlots(CALLS_AT_ONCE);
   /** Filters that did not answer the last time. */
   readonly #failing = new Set<string>();
-  readonly #undeclared = new Set<string>();
+  /** Direction and filter → what was said of it. */
+  readonly #undeclared = new Map<string, string>();
   readonly #complaints = new Map<string, number>();
 
   constructor(options: FilterChainOptions) {
@@ -76,14 +77,15 @@ export class FilterChain {
     }
   }
 
-  /** Says which of these filters no plugin offers in that direction, and takes back what was said of others. */
-  check(chains: readonly { readonly direction: 'import' | 'export'; readonly filters: readonly string[] }[]): void {
+  /** Reports which of these filters no plugin offers in that direction, and takes back what was said of others. Returns the reasons. */
+  check(chains: readonly { readonly direction: 'import' | 'export'; readonly filters: readonly string[] }[]): readonly string[] {
     const missing = new Set<string>();
     for (const { direction, filters } of chains) {
       for (const reference of filters)
         if (this.#step(reference, direction) === undefined) missing.add(`${direction} ${reference}`);
     }
-    for (const key of this.#undeclared) if (!missing.has(key)) this.#declared(key);
+    for (const key of this.#undeclared.keys()) if (!missing.has(key)) this.#declared(key);
+    return [...missing].map((key) => this.#undeclared.get(key) ?? key);
   }
 
   async #run(question: FilterQuestion): Promise<ReactorAnswer> {
@@ -132,10 +134,10 @@ export class FilterChain {
       return { reference, plugin, declaration };
     }
     if (!this.#undeclared.has(key)) {
-      this.#undeclared.add(key);
       const known = filters?.map((one) => `${one.name} (${one.direction})`).join(', ') ?? '';
       const offers = filters === undefined ? 'is not up' : known === '' ? 'offers no filter' : `offers ${known}`;
       const message = `no ${direction} filter ${quote(name)}: plugin ${plugin} ${offers}; routes of its chains are rejected`;
+      this.#undeclared.set(key, message);
       this.#options.report({ severity: 'warning', code: 'filter-undeclared', source: 'filter', subject: key, message });
       this.#options.log.warn({ filter: reference, direction, reason: message }, 'a filter is not there');
     }

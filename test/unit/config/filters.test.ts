@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { diffConfigs } from '../../../engine/config/diff.ts';
-import { loadConfig, type LoadResult } from '../../../engine/config/load.ts';
+import { loadConfig, type LoadOptions, type LoadResult } from '../../../engine/config/load.ts';
 import type { RunningConfig } from '../../../engine/config/running.ts';
 
 interface Chains {
@@ -11,7 +11,7 @@ interface Chains {
   readonly peer?: string;
 }
 
-const read = ({ bgp = '', group = '', peer = '' }: Chains): LoadResult =>
+const read = ({ bgp = '', group = '', peer = '' }: Chains, more: Partial<LoadOptions> = {}): LoadResult =>
   loadConfig(
     `plugin { external ext { run ./ext; } external other { run ./other; } }
 bgp {
@@ -29,7 +29,7 @@ bgp {
     }
 }
 `,
-    { path: 'test.conf' },
+    { path: 'test.conf', ...more },
   );
 const running = (chains: Chains): RunningConfig => {
   const loaded = read(chains);
@@ -78,6 +78,23 @@ test('chains: named filters are left out with a warning, once each', () => {
     ['named filters are not available yet, left out of the chain: prefix-list:SANE'],
   );
 });
+
+for (const [chain, said] of [
+  ['import [ ext:a ]', []],
+  ['import [ other:x ]', []],
+  ['import [ ext:nope ]', ['no import filter ext:nope: plugin ext offers a (import); routes of the chain would be rejected']],
+  ['export [ ext:a ]', ['no export filter ext:a: plugin ext offers a (import); routes of the chain would be rejected']],
+] as const) {
+  test(`chains: a filter that its plugin was asked for and does not offer is a warning: ${chain}`, () => {
+    const filters = new Map([['ext', [{ name: 'a', direction: 'import' }]]]);
+    const loaded = read({ peer: `filter { ${chain}; }` }, { filters });
+    assert(loaded.ok);
+    assert.deepEqual(
+      loaded.warnings.map(({ message }) => message).filter((message) => message.includes('filter')),
+      said,
+    );
+  });
+}
 
 const REFUSED: readonly (readonly [reference: string, fault: string])[] = [
   ['exta:a', 'undefined plugin in import filter: exta:a | did you mean "ext:a"?'],

@@ -432,7 +432,9 @@ test('filters that nobody declared are reported before a route comes, and taken 
   );
   world.chain.check(chains);
   assert.equal(world.reports.length, 2, 'said once');
-  world.chain.check([{ direction: 'import', filters: ['p:a'] }]);
+  assert.deepEqual(world.chain.check(chains).length, 2, 'and again to whoever asks');
+  assert.match(world.chain.check(chains)[0] ?? '', /no import filter "b": plugin p offers a \(import\)/);
+  assert.deepEqual(world.chain.check([{ direction: 'import', filters: ['p:a'] }]), []);
   assert.deepEqual(world.codes(), []);
 });
 
