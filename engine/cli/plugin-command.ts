@@ -3,7 +3,7 @@ import { LANGUAGES, type Language, type Place } from '../offline/plugin-init/fil
 import type { CheckReport } from '../offline/plugin-check/check.ts';
 import type { RuleResult } from '../offline/plugin-check/verdicts.ts';
 import { initPlugin } from '../offline/plugin-init/init.ts';
-import { visible } from './escape.ts';
+import { visible, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { UsageError, type GlobalOptions } from './options.ts';
 
@@ -12,7 +12,7 @@ export const PLUGIN_HELP = `zest plugin init DIR [--language ts|js|python] [--ex
   Makes a folder with a plugin that works: source, test, package.json, configuration, README.
   DIR names the plugin; it must be empty or not there yet.
 
-  --language L    ts (default), js, or python (external, the standard library alone)
+  --language L    ts (default), js, or python (external, the standard library alone; its test is JavaScript and needs npm)
   --external      a process of its own, over TLS (default)
   --in-process    loaded into the daemon
 
@@ -68,8 +68,10 @@ function init(args: readonly string[], io: CliIo, options: GlobalOptions): numbe
       ...made.files.map((file) => `  ${file}\n`),
       '\nNext:\n\n',
       `  cd ${visible(folder)}\n`,
-      '  npm install        (outside a registry: npm install PATH-TO-A-CHECKOUT-OF-ZEST)\n',
-      '  npm test           the plugin against an engine in memory\n',
+      '  npm install PATH-TO-A-CHECKOUT-OF-ZEST        (plain npm install once zest-bgp is in your registry)\n',
+      language === 'python'
+        ? '  npm test           its test, in JavaScript, against an engine in memory; the plugin itself needs no npm\n'
+        : '  npm test           the plugin against an engine in memory\n',
       language === 'ts' ? '  npm run build\n' : '',
       '  npx zest zest.conf\n',
       `  npx zest ${visible(made.name)} peers\n`,
@@ -122,7 +124,7 @@ function ruleLine({ rule, says, outcome, detail }: RuleResult): string {
 }
 
 function summary({ kept, broken, notAsked, stderr }: CheckReport, all: boolean): string {
-  const said = broken > 0 && stderr.trim() !== '' ? `\nit wrote to stderr:\n${visible(stderr.trim())}\n` : '';
+  const said = broken > 0 && stderr.trim() !== '' ? `\nit wrote to stderr:\n${visibleLines(stderr.trim())}\n` : '';
   return `\n${kept} kept, ${broken} broken, ${notAsked} not asked${notAsked > 0 && !all ? ' (--all lists them)' : ''}\n${said}`;
 }
 

@@ -65,7 +65,8 @@ export async function checkPlugin(options: CheckOptions): Promise<CheckReport> {
     stop();
     await hub[Symbol.asyncDispose]();
   }
-  const stderr = processes.map((one) => one.stderr).join('');
+  // Of the last of its lives in which it said something.
+  const stderr = processes.map((one) => one.stderr).findLast((text) => text.trim() !== '') ?? '';
   return {
     results: verdicts.results,
     kept: verdicts.count('kept'),

@@ -2,7 +2,9 @@
 import { decodeOutput, messageOf, parseAnswerTail } from '../../../sdk/rpc/index.ts';
 import { events, testPeer } from '../../../sdk/testing/events.ts';
 import { updateBody, updateParts } from '../../../sdk/testing/update-body.ts';
-import type { DeclareRegistrationInput, Method, Methods } from '../../../yang/generated/methods.ts';
+import { undeclaredChange } from '../../codec/filter-delta.ts';
+import { parseFilterText } from '../../codec/filter-text.ts';
+import type { DeclareRegistrationInput, FilterDecl, Method, Methods } from '../../../yang/generated/methods.ts';
 import type { AnswerLine, CheckLink } from './link.ts';
 import type { Verdicts } from './verdicts.ts';
 
@@ -197,7 +199,8 @@ class Rules {
   async filters({ filters = [] }: Registration): Promise<void> {
     if (filters.length === 0)
       this.#verdicts.notAsked('filter', 'a route is accepted, rejected or modified', 'it declares no filter');
-    for (const { name, direction, raw } of filters) {
+    for (const filter of filters) {
+      const { name, direction, raw } = filter;
       const input = {
         filter: name,
         direction: direction === 'export' ? 'export' : 'import',
@@ -213,9 +216,8 @@ class Rules {
         );
         if (fault !== undefined) return fault;
         const action = value?.action;
-        return action === 'accept' || action === 'reject' || action === 'modify'
-          ? undefined
-          : `its action is ${JSON.stringify(action)}`;
+        if (action !== 'accept' && action !== 'reject' && action !== 'modify') return `its action is ${JSON.stringify(action)}`;
+        return action === 'modify' ? deltaFault(value?.update ?? '', filter) : undefined;
       });
     }
   }
@@ -282,6 +284,14 @@ function sampleEvents(): readonly string[] {
     events.endOfRib(peer),
     events.state(peer, 'down', { reason: 'check <&> "ü"\n' }),
   ];
+}
+
+/** What the daemon would not take of a modification: then it rejects the route. */
+function deltaFault(text: string, { attributes = [], nlri = true }: FilterDecl): string | undefined {
+  const delta = parseFilterText(text);
+  const undeclared = undeclaredChange(delta, { attributes, nlri });
+  if (undeclared !== undefined) return `it changes ${undeclared}, which it did not declare`;
+  return delta.faults.length === 0 ? undefined : `its text cannot be read: ${delta.faults.join('; ')}`;
 }
 
 function okOnly(lines: readonly AnswerLine[]): string | undefined {

@@ -25,7 +25,9 @@ function expected(stage: number, way: Way): readonly [code: string, text: RegExp
       return stage === 0 ? ['plugin-start', new RegExp(`${how} before it connected`)] : ['plugin-crash', new RegExp(how)];
     }
     case 'close':
-      return stage === 0 ? ['plugin-connect', /no connection within/] : ['plugin-crash', /connection closed/];
+      return stage === 0
+        ? ['plugin-connect', /no connection within/]
+        : ['plugin-crash', /connection (?:closed|failed: write EPIPE)/];
     case 'silent':
       if (stage === 0) return ['plugin-connect', /no connection within/];
       if (stage === RUNNING) return ['plugin-silent', /events not acknowledged/];

@@ -96,6 +96,19 @@ test('a record answer is measured', async (t) => {
   }
 });
 
+test('a filter that changes what it did not declare is named', async () => {
+  const plugin = join(folder, 'filter.py');
+  const declared = PYTHON.replace(
+    '{"commands":[{"name":"probe run"}]}',
+    '{"filters":[{"name":"f","direction":"import","attributes":["med"]}]}',
+  );
+  const answer = '        write(number + \' ok {"action":"modify","update":"local-preference 1"}\\n\')\n';
+  writeFileSync(plugin, declared.replace('    else:', `    elif method.endswith(":filter-update"):\n${answer}    else:`));
+  const { report } = await check(`python3 '${plugin}'`);
+  const found = report.rules.find((one) => one.rule === 'filter.f');
+  assert.deepEqual([found?.outcome, found?.detail], ['broken', 'it changes local-preference, which it did not declare']);
+});
+
 test('what is not a check is said', async () => {
   for (const [args, message] of [
     [[], /needs the command/],
