@@ -188,13 +188,14 @@ export class EventBus {
     this.types.count(BGP, row.kind);
     this.recent.note(row.at, BGP, row.kind, row.direction, peer.name, row.messageId);
     if (row.kind === 'state' || row.kind === 'negotiated') this.#established.note(row);
-    this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer, answered);
+    const said = row.kind === 'state' ? this.#withRoles(row, peer) : row;
+    this.#encoder.begin(said, peer, answered);
     const inOrder = row.kind === 'state' || row.kind === 'eor';
     let before: Turn | undefined;
     const cached = kind === UPDATE && row.direction === 'received' && row.messageId > 0;
     for (const process of this.#processes) {
       const wanted = process.wants(row.peer, bit);
-      const accepted = wanted && process.append(row, bit, this.#encoder);
+      const accepted = wanted && process.append(said, bit, this.#encoder);
       if (inOrder && accepted) {
         const turn = process.queue.turn();
         if (before !== undefined) turn.follow(before);
@@ -438,8 +439,9 @@ export class EventBus {
       const bit = rowBit(KIND_NUMBER[row.kind], false);
       if (!process.wants(row.peer, bit)) continue;
       const peer = this.#peers.at(row.peer);
-      this.#encoder.begin(row.kind === 'state' ? this.#withRoles(row, peer) : row, peer);
-      process.append(row, bit, this.#encoder, SNAPSHOT);
+      const said = row.kind === 'state' ? this.#withRoles(row, peer) : row;
+      this.#encoder.begin(said, peer);
+      process.append(said, bit, this.#encoder, SNAPSHOT);
     }
     this.#later();
   }

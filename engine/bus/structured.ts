@@ -18,6 +18,7 @@ export const STRUCTURED_NUMBER: Readonly<Partial<Record<EventKind, number>>> = {
 export const STRUCTURED_ROWS = 1024;
 const STRUCTURED_BYTES = 256 * 1024;
 const ROW_OVERHEAD = 32;
+const NO_ROLES: readonly string[] = [];
 
 export class StructuredRows implements StructuredBatch {
   readonly form = 'rows';
@@ -35,6 +36,8 @@ export class StructuredRows implements StructuredBatch {
   readonly #flags = new Uint8Array(STRUCTURED_ROWS);
   readonly #addPath: (readonly number[])[] = [];
   readonly #reason: string[] = [];
+  readonly #initialReplay = new Uint32Array(STRUCTURED_ROWS);
+  readonly #unheldRoles: (readonly string[])[] = [];
 
   constructor(peers: PeerDirectory) {
     this.peers = peers;
@@ -66,6 +69,8 @@ export class StructuredRows implements StructuredBatch {
     this.#flags[n] = (row.asn4 ? 1 : 0) | (row.state === 'up' ? 2 : 0);
     this.#addPath[n] = row.addPath;
     this.#reason[n] = row.reason;
+    this.#initialReplay[n] = row.initialReplay;
+    this.#unheldRoles[n] = row.unheldRoles ?? NO_ROLES;
   }
 
   #grow(least: number): void {
@@ -82,6 +87,7 @@ export class StructuredRows implements StructuredBatch {
     this.#used = 0;
     this.#addPath.length = 0;
     this.#reason.length = 0;
+    this.#unheldRoles.length = 0;
   }
 
   kind(row: number): number {
@@ -122,6 +128,14 @@ export class StructuredRows implements StructuredBatch {
 
   reason(row: number): string {
     return this.#reason[row]!;
+  }
+
+  initialReplay(row: number): number {
+    return this.#initialReplay[row]!;
+  }
+
+  unheldRoles(row: number): readonly string[] {
+    return this.#unheldRoles[row]!;
   }
 }
 

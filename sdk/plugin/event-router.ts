@@ -35,8 +35,15 @@ export interface Gap {
 }
 
 export type UpdatesHandler = (batch: StructuredBatch) => void;
+/** What a state event says beside up or down. */
+export interface StateFacts {
+  /** Going up: the token for `sessionReady` of a plugin that declared `signals-session-ready`; '' = nobody waits for it. */
+  readonly initialReplay: string;
+  /** Claimed roles that their holder cannot perform for this peer: do them yourself this time. */
+  readonly unheldRoles: readonly string[];
+}
 /** What it returns is of no account but a promise. */
-export type StateHandler = (peer: number, up: boolean, reason: string) => unknown;
+export type StateHandler = (peer: number, up: boolean, reason: string, facts: StateFacts) => unknown;
 export type TextHandler = (event: string) => Awaitable<void>;
 export type GapHandler = (gap: Gap) => Awaitable<void>;
 
@@ -183,9 +190,10 @@ export class EventRouter {
   async #stateRows(rows: StructuredBatch): Promise<void> {
     const waiting: Promise<unknown>[] = [];
     for (let row = 0; row < rows.count; row++) {
-      const [peer, up, reason] = [rows.peer(row), rows.up(row), rows.reason(row)];
+      const [peer, up, reason, replay] = [rows.peer(row), rows.up(row), rows.reason(row), rows.initialReplay(row)];
+      const facts = { initialReplay: replay === 0 ? '' : String(replay), unheldRoles: rows.unheldRoles(row) };
       for (const handler of this.#states) {
-        const done = handler(peer, up, reason);
+        const done = handler(peer, up, reason, facts);
         if (done instanceof Promise) waiting.push(done);
       }
     }

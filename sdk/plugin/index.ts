@@ -27,7 +27,7 @@ export {
 } from './define.ts';
 export { Engine } from './engine.ts';
 export { type PeerSelection, type RouteCounts, type RouteDone, selectorText } from './engine-calls.ts';
-export type { Gap, GapHandler, StateHandler, Subscription, TextHandler, UpdatesHandler } from './event-router.ts';
+export type { Gap, GapHandler, StateFacts, StateHandler, Subscription, TextHandler, UpdatesHandler } from './event-router.ts';
 export { type Journal, journal } from './journal.ts';
 export { type PluginLog, stderrLog } from './log.ts';
 export { Plugin, type PluginOptions, type Registration, StageError } from './plugin.ts';

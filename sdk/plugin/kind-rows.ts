@@ -83,4 +83,12 @@ export class KindRows implements StructuredBatch {
   reason(row: number): string {
     return this.#source.reason(this.#rows[row]!);
   }
+
+  initialReplay(row: number): number {
+    return this.#source.initialReplay(this.#rows[row]!);
+  }
+
+  unheldRoles(row: number): readonly string[] {
+    return this.#source.unheldRoles(this.#rows[row]!);
+  }
 }

@@ -101,6 +101,8 @@ export class ObservedEvent implements StructuredBatch {
   #messageId = 0;
   #up = false;
   #reason = '';
+  #initialReplay = 0;
+  #unheldRoles: readonly string[] = NO_ROLES;
 
   constructor(peers: ObservedPeers) {
     this.peers = peers;
@@ -121,6 +123,9 @@ export class ObservedEvent implements StructuredBatch {
       this.#kind = STRUCTURED_KIND.state;
       this.#up = member(bgp, 'state') === 'up';
       this.#reason = text(member(bgp, 'reason'));
+      this.#initialReplay = Number(text(member(bgp, 'initial-replay')));
+      const roles = member(bgp, 'unheld-roles');
+      this.#unheldRoles = Array.isArray(roles) ? roles.map(text) : NO_ROLES;
       this.#body('');
       return true;
     }
@@ -176,6 +181,14 @@ export class ObservedEvent implements StructuredBatch {
   reason(): string {
     return this.#reason;
   }
+
+  initialReplay(): number {
+    return this.#initialReplay;
+  }
+
+  unheldRoles(): readonly string[] {
+    return this.#unheldRoles;
+  }
 }
 
 function peerOf(block: unknown): Peer {
@@ -222,6 +235,7 @@ class OnePeer implements PeerDirectory {
   }
 }
 
+const NO_ROLES: readonly string[] = [];
 const NONE: ReadonlySet<number> = new Set();
 const DIRECTIONS: Readonly<Record<string, number>> = { received: 1, sent: 2 };
 

@@ -35,6 +35,10 @@ export interface StructuredBatch {
   up(row: number): boolean;
   /** state rows going down */
   reason(row: number): string;
+  /** state rows going up: what `sessionReady` is told by a plugin that declared `signals-session-ready`; 0 = nobody waits for it */
+  initialReplay(row: number): number;
+  /** state rows: claimed roles that their holder cannot perform for this peer (plugin-lifecycle §4) */
+  unheldRoles(row: number): readonly string[];
   readonly peers: PeerDirectory;
 }
 

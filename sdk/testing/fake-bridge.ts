@@ -58,6 +58,8 @@ export interface TestRow {
   readonly addPath: readonly string[];
   readonly up: boolean;
   readonly reason: string;
+  readonly initialReplay?: number;
+  readonly unheldRoles?: readonly string[];
 }
 
 /** Rows as the engine's main thread hands them over: one object, bytes one behind the other. */
@@ -89,6 +91,8 @@ export function testBatch(rows: readonly TestRow[], peers: PeerDirectory): Struc
     addPath: (row, family) => one(row).addPath.some((name) => parseFamily(name) === family),
     up: (row) => one(row).up,
     reason: (row) => one(row).reason,
+    initialReplay: (row) => one(row).initialReplay ?? 0,
+    unheldRoles: (row) => one(row).unheldRoles ?? [],
   };
 }
 

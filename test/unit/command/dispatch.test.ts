@@ -226,6 +226,9 @@ test('a plugin subscribes by text, and reports a session ready', async () => {
   await run('unsubscribe bgp event *', pluginCaller('p'), fake);
   assert.deepEqual(fake.asked, ['subscribe p peer edge bgp event update direction received', 'unsubscribe p bgp event *']);
   assert.deepEqual((await run('peer edge plugin session ready 81', pluginCaller('trusted'))).data, { ready: true });
+  for (const words of ['session 81 ready', 'session ready 81']) {
+    assert.deepEqual((await run(`request peer edge plugin ${words}`, pluginCaller('trusted'))).data, { ready: true });
+  }
   assert.match(String((await run('peer edge plugin session 80 ready', pluginCaller('trusted'))).error), /token/);
   assert.equal((await run('peer edge plugin session ready', OPERATOR)).status, 'error');
 });

@@ -33,6 +33,8 @@ function batchOf(rows: readonly { kind: number; peer: number; up?: boolean }[]):
     addPath: () => false,
     up: (row) => rows[row]!.up ?? false,
     reason: () => 'because',
+    initialReplay: () => 81,
+    unheldRoles: () => ['replay'],
     peers: nobody,
   };
 }
@@ -196,7 +198,7 @@ test('outside, the same plugin reads raw events as rows', async () => {
         },
         { sent: true },
       );
-      given.onState((peer, up, reason) => rows.push([peer, up, reason]));
+      given.onState((peer, up, reason, facts) => rows.push([peer, up, reason, facts.initialReplay, facts.unheldRoles]));
     },
   });
   const run = definition.run({ conn: left });
@@ -206,7 +208,7 @@ test('outside, the same plugin reads raw events as rows', async () => {
   const peer = { name: 'a', remote: { address: '192.0.2.9', as: 65009 } };
   await host.mux.call('ze-plugin-callback:deliver-batch', {
     events: [
-      `${JSON.stringify({ bgp: { message: { type: 'state' }, peer, state: 'up' } })}\n`,
+      `${JSON.stringify({ bgp: { message: { type: 'state' }, peer, state: 'up', 'initial-replay': '81' } })}\n`,
       raw('update', 'received', 'abcd00', 'a'),
       JSON.stringify({
         bgp: { message: { type: 'negotiated' }, peer, negotiated: { asn4: false, 'add-path': { send: ['ipv4/unicast'] } } },
@@ -215,15 +217,17 @@ test('outside, the same plugin reads raw events as rows', async () => {
       raw('update', 'received', '0001', 'b'),
       'not json',
       '{"bgp":5}',
-      JSON.stringify({ bgp: { message: { type: 'state' }, peer, state: 'down', reason: 'tcp-failure' } }),
+      JSON.stringify({
+        bgp: { message: { type: 'state' }, peer, state: 'down', reason: 'tcp-failure', 'unheld-roles': ['replay'] },
+      }),
     ],
   });
   assert.deepEqual(rows, [
-    [0, true, ''],
+    [0, true, '', '81', []],
     [0, 1, 0xabcd, 3, true, false],
     [0, 2, 0, 2, false, true],
     [1, 1, 1, 2, true, false],
-    [0, false, 'tcp-failure'],
+    [0, false, 'tcp-failure', '', ['replay']],
   ]);
   assert.equal(engine?.peers.name(1), 'b');
   assert.deepEqual(

@@ -287,6 +287,8 @@ test('examples/update-count counts by peer, grows with them, and resets', {
     addPath: () => false,
     up: () => false,
     reason: () => '',
+    initialReplay: () => 0,
+    unheldRoles: () => [],
     peers: {
       capacity: 201,
       name: (peer) => `peer-${peer}`,
