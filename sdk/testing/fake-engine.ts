@@ -39,6 +39,7 @@ import { EngineLink, type Handshake } from './engine-link.ts';
 import { type Direction, events, type EventFormat, type PeerLike, type TestPeer, testPeer } from './events.ts';
 import { FakeBridge, testBatch, TestPeers, type TestRow } from './fake-bridge.ts';
 import {
+  checkOptions,
   type Executed,
   type FakeEngineOptions,
   type LoggedLine,
@@ -95,8 +96,12 @@ export class FakeEngine implements AsyncDisposable {
     this.logged = parts.logged;
   }
 
-  /** Takes the plugin through its five stages. Rejects with what its `run` rejected with (`stage 2 (configure): …`). */
+  /**
+   * Takes the plugin through its five stages. Rejects with what its `run` rejected with (`stage 2 (configure): …`), and with a
+   * TypeError for an option that is none.
+   */
   static async start(plugin: PluginUnderTest, options: FakeEngineOptions = {}): Promise<FakeEngine> {
+    checkOptions(options);
     const [near, far] = pipePair();
     const logged: LoggedLine[] = [];
     const at =

@@ -77,7 +77,8 @@ export async function golden(
   options: ReplayOptions & FakeEngineOptions & { readonly update?: boolean | undefined } = {},
 ): Promise<void> {
   if ((options.update ?? process.env['UPDATE'] === '1') || !existsSync(path)) {
-    writeFileSync(path, await record(plugin, scenario, options));
+    const { name, config, claims, commands, inProcess, deadlineMs, trace } = options;
+    writeFileSync(path, await record(plugin, scenario, { name, config, claims, commands, inProcess, deadlineMs, trace }));
     return;
   }
   const { same, difference } = await replay(plugin, readFileSync(path, 'utf8'), options);

@@ -24,6 +24,24 @@ export interface FakeEngineOptions {
   readonly trace?: ((direction: 'in' | 'out', line: string) => void) | undefined;
 }
 
+/** What the options may be called: a plain JavaScript test has no compiler that says so. */
+const OPTION_NAMES = {
+  name: true,
+  config: true,
+  claims: true,
+  commands: true,
+  inProcess: true,
+  deadlineMs: true,
+  trace: true,
+} as const satisfies Readonly<Record<keyof FakeEngineOptions, true>>;
+
+/** Throws a TypeError for an option that is none. */
+export function checkOptions(options: object): void {
+  const unknown = Object.keys(options).filter((key) => !Object.hasOwn(OPTION_NAMES, key));
+  if (unknown.length === 0) return;
+  throw new TypeError(`FakeEngine has no option ${unknown.join(', ')}; it has ${Object.keys(OPTION_NAMES).join(', ')}`);
+}
+
 /** An answered command. */
 export interface Executed {
   readonly status: 'done' | 'error';

@@ -272,3 +272,11 @@ test('close leaves nothing behind, also after a failure, and twice', async () =>
   await new Promise((resolve) => setImmediate(resolve));
   assert.ok(process.getActiveResourcesInfo().length <= before, process.getActiveResourcesInfo().join());
 });
+
+test('an option that is none is refused, and those there are named', async () => {
+  const options: object = { inprocess: true };
+  await assert.rejects(FakeEngine.start(sample, options), {
+    name: 'TypeError',
+    message: 'FakeEngine has no option inprocess; it has name, config, claims, commands, inProcess, deadlineMs, trace',
+  });
+});
