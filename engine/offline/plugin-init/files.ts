@@ -112,8 +112,8 @@ function readme(plan: PluginPlan): string {
 
 A plugin for Zest. ${where}
 
-\`\`\`sh
-npm install
+${language === 'python' ? 'The plugin needs Python alone. Its test is JavaScript, over the testing part of the SDK: npm is for that, and for `npx zest`.\n\n' : ''}\`\`\`sh
+npm install PATH-TO-A-CHECKOUT-OF-ZEST       # plain npm install once zest-bgp is in your registry
 npm test                                     # no daemon needed
 ${build}npx zest zest.conf                           # the daemon with this plugin, in the foreground
 \`\`\`
