@@ -31,18 +31,22 @@ export async function liveSummary(
   output.whenGone(() => end.abort());
   const over = AbortSignal.any([signal, end.signal]);
   const target = targetOf(io, options);
-  for (;;) {
-    try {
-      using until = deadlineSignal(10_000, over);
-      const data = await ask(target.path, io.uid, 'summary', [], until.signal);
-      await output.write(frame(data, io, options));
-      await output.flush();
-    } catch (error) {
-      if (over.aborted) return EXIT.done;
-      io.stderr.write(`error: ${visible(messageOf(error))}\n`);
-      return EXIT.failed;
+  try {
+    for (;;) {
+      try {
+        using until = deadlineSignal(10_000, over);
+        const data = await ask(target.path, io.uid, 'summary', [], until.signal);
+        await output.write(frame(data, io, options));
+        await output.flush();
+      } catch (error) {
+        if (over.aborted) return EXIT.done;
+        io.stderr.write(`error: ${visible(messageOf(error))}\n`);
+        return EXIT.failed;
+      }
+      if (await aborted(seconds * 1000, over)) return EXIT.done;
     }
-    if (await aborted(seconds * 1000, over)) return EXIT.done;
+  } finally {
+    output.release();
   }
 }
 

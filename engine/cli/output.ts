@@ -9,13 +9,21 @@ const PIECE = 64 * 1024;
 export class Output {
   readonly #stream: Writable;
   #text = '';
-  #gone = false;
+  #gone: boolean;
   readonly #onGone: (() => void)[] = [];
 
   constructor(stream: Writable) {
     this.#stream = stream;
-    stream.on('error', () => this.#lost());
-    stream.on('close', () => this.#lost());
+    this.#gone = stream.destroyed;
+    stream.on('error', this.#lost);
+    stream.on('close', this.#lost);
+  }
+
+  /** Leaves the stream as it was found: the shell prints many answers to one. */
+  release(): void {
+    this.#stream.off('error', this.#lost);
+    this.#stream.off('close', this.#lost);
+    this.#onGone.length = 0;
   }
 
   /** The reader has closed its end: nothing we print matters any more. */
@@ -50,9 +58,9 @@ export class Output {
     });
   }
 
-  #lost(): void {
+  readonly #lost = (): void => {
     if (this.#gone) return;
     this.#gone = true;
     for (const action of this.#onGone.splice(0)) action();
-  }
+  };
 }

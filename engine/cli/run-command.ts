@@ -99,6 +99,7 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
   } finally {
     watchdog.stop();
     connection?.close();
+    output.release();
   }
 }
 

@@ -23,7 +23,7 @@ export interface Stage extends AsyncDisposable {
 
 export interface RunOptions {
   /** `null`: it stays open and gives nothing. */
-  readonly stdin?: string | null;
+  readonly stdin?: string | null | PassThrough;
   readonly environment?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly stdout?: Writable;
@@ -75,8 +75,8 @@ export async function stage(limits: Partial<DoorOptions> = {}): Promise<Stage> {
 }
 
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-  const stdin = new PassThrough();
-  if (options.stdin !== null) stdin.end(options.stdin ?? '');
+  const stdin = options.stdin instanceof PassThrough ? options.stdin : new PassThrough();
+  if (stdin !== options.stdin && options.stdin !== null) stdin.end(options.stdin ?? '');
   const stdout = options.stdout ?? new Sink();
   const stderr = new Sink();
   const daemons: DaemonStart[] = [];
