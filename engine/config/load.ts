@@ -85,6 +85,7 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = new Findings()): LoadResult {
   findings.textRead();
   const root = branchOf(syntax.schema, syntax.children);
+  if (syntax.children.length === 0) findings.warn(NOWHERE, '', 'the configuration is empty: there is nothing to do');
   checkSchemaRules(root, findings);
   const environment = readEnvironment(root, options, findings);
   const plugins = pluginSettings(root, environment.stageTimeoutMs, findings, options.usable);

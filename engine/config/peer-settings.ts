@@ -43,6 +43,10 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     findings.warn(fields.branch.place, path, `incomplete peer ${peer.name}: ${missing} is missing; the peer is not started`);
     return undefined;
   }
+  for (const leaf of ['connection/remote/ip', 'connection/local/ip']) {
+    const wrong = noHost(fields.text(leaf), leaf === 'connection/local/ip');
+    if (wrong !== '') fault(leaf, `${fields.text(leaf)} is ${wrong}, not the address of a host`);
+  }
   const routerId = address4(fields.text('session/router-id')) || bgp.routerId;
   const localAs = fields.number('session/asn/local') || bgp.localAs;
   if (routerId === 0) fault('session/router-id', 'router-id is required (in bgp, or in session)');
@@ -109,6 +113,17 @@ function pluginFilters(fields: Reader, direction: 'import' | 'export', policyKin
 function incomplete(fields: Reader): string | undefined {
   if (fields.text('connection/remote/ip') === '') return 'remote ip';
   return fields.number('session/asn/remote') === 0 ? 'remote AS' : undefined;
+}
+
+/** Why no session can be with this address; '' for one that may do. `any`: the unspecified address means every one of ours. */
+function noHost(text: string, any: boolean): string {
+  const bytes = addressBytes(text);
+  if (bytes === undefined) return '';
+  if (bytes.every((byte) => byte === 0)) return any ? '' : 'unspecified';
+  const [first = 0] = bytes;
+  if (bytes.length === 16) return first === 0xff ? 'multicast' : '';
+  if (first >= 224 && first < 240) return 'multicast';
+  return bytes.every((byte) => byte === 0xff) ? 'broadcast' : '';
 }
 
 /** Shortest form, so that two spellings of an address are one neighbour. */

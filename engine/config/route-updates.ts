@@ -1,6 +1,6 @@
 // `update { attribute { … } nlri { … } }` blocks to route commands (`update text … nlri FAMILY add …`): checked here, encoded
 // by whoever owns the family.
-import { formatPrefix, parseIpv4, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
+import { addressBytes, formatPrefix, parseIpv4, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import {
   AFI_IPV4,
   afiOf,
@@ -39,12 +39,24 @@ export function routeUpdates(blocks: readonly Reader[], context: RouteContext, f
   for (const block of blocks) {
     const sections = block.entries('nlri').flatMap((line) => section(block, line, context, findings));
     if (sections.length === 0) continue;
+    idleQualifiers(block, context, findings);
     if (block.has('watchdog') && block.flag('watchdog/withdraw')) continue;
     const fault = (leaf: string, message: string): void =>
       findings.fault(block.place(leaf), `${context.path}/update/${block.key}/${leaf}`, message);
     out.push({ command: ['update text', ...attributes(block, fault), ...sections].join(' ') });
   }
   return out;
+}
+
+/** `rd` or a label that no line of the block can take would be ignored. */
+function idleQualifiers(block: Reader, context: RouteContext, findings: Findings): void {
+  const names = block.entries('nlri').map((line) => line.key.replace(/ .*$/, ''));
+  if (!names.every((name) => isPrefixFamily(parseFamily(name)))) return;
+  for (const leaf of ['attribute/rd', 'attribute/label', 'attribute/labels']) {
+    if (!block.has(leaf)) continue;
+    const message = `${leaf.slice('attribute/'.length)} does not apply to ${names.join(', ')}`;
+    findings.fault(block.place(leaf), `${context.path}/update/${block.key}/${leaf}`, message);
+  }
 }
 
 function attributes(block: Reader, fault: (leaf: string, message: string) => void): string[] {
@@ -102,7 +114,10 @@ function section(block: Reader, line: Reader, context: RouteContext, findings: F
     }
   }
   if (!isPrefixFamily(family)) return [`nlri ${name} ${words.join(' ')}`];
-  const items = prefixes(words.slice(first), family, block.text('attribute/split'), fault);
+  const idle = qualifiers.find((word) => word === 'rd' || word === 'label');
+  if (idle !== undefined) return fault(`${idle} does not apply to ${name}`);
+  const warn = (message: string): void => findings.warn(place, path, message);
+  const items = prefixes(words.slice(first), family, block.text('attribute/split'), fault, warn);
   return items === undefined ? [] : [['nlri', name, ...qualifiers, ...items].join(' ')];
 }
 
@@ -112,6 +127,7 @@ function prefixes(
   family: Family,
   split: string,
   fault: (message: string) => string[],
+  warn: (message: string) => void,
 ): string[] | undefined {
   const target = prefixTarget();
   const bits = maxPrefixBits(afiOf(family));
@@ -128,8 +144,11 @@ function prefixes(
       return undefined;
     }
     count++;
-    const parts =
-      split === '' ? [formatPrefix(target.bytes, 0, target.lengthBits, target.addressLength)] : components(target, split, fault);
+    const whole = formatPrefix(target.bytes, 0, target.lengthBits, target.addressLength);
+    const given = addressBytes(word.replace(/\/.*$/, ''));
+    // RFC 4271 §4.3: bits beyond the length are irrelevant.
+    if (given?.some((byte, at) => byte !== target.bytes[at]) === true) warn(`${clamp(word)} has host bits set: read as ${whole}`);
+    const parts = split === '' ? [whole] : components(target, split, fault);
     if (parts === undefined) return undefined;
     append(out, parts);
   }

@@ -117,6 +117,13 @@ export class Settings {
       this.faults.push(`${written}: "${clamp(value)}" is not ${EXPECTED[spec.kind]}`);
       return;
     }
+    const choices = CHOICES[spec.name];
+    if (choices !== undefined && value !== '' && !choices.includes(value)) {
+      const guess = nearest(value.toLowerCase(), choices);
+      const hint = guess === undefined ? '' : ` (did you mean "${guess}"?)`;
+      this.faults.push(`${written}: "${clamp(value)}" is none of ${choices.join(', ')}${hint}`);
+      return;
+    }
     const name = `ze.${spec.name}`;
     this.#settings.set(name, { name, value: read, source, kind: spec.kind, description: spec.description });
   }
@@ -165,6 +172,12 @@ function subsystem(name: string): string {
   const rest = name.slice('ze.log.'.length);
   return (name.includes('.') ? rest : rest.replaceAll('_', '.')).toLowerCase();
 }
+
+/** Texts that are one of a few words; an empty one is the default. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  'log.backend': ['stderr', 'stdout', 'syslog'],
+  'log.format': ['text', 'json'],
+};
 
 const EXPECTED: Readonly<Record<SettingKind, string>> = {
   text: 'a text',

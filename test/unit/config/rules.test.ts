@@ -41,7 +41,8 @@ type Row = readonly [name: string, text: string, exit: 0 | 1, fragment: string];
 
 const rows: readonly Row[] = [
   ['a right config', bgp(peer()), 0, 'configuration valid: t.conf'],
-  ['an empty file', '', 0, 'configuration valid'],
+  ['an empty file', '', 0, 'the configuration is empty: there is nothing to do'],
+  ['nothing but a comment', '# bgp { }', 0, 'the configuration is empty'],
   ['an unknown top-level word', 'bpg { }', 1, 'unknown top-level keyword: bpg (did you mean "bgp"?)'],
   ['a removed leaf', bgp('listen 0.0.0.0;'), 1, 'unknown field in bgp: listen'],
   [
@@ -281,6 +282,39 @@ const rows: readonly Row[] = [
   ['no router-id at all', `bgp { session { asn { local 1; } } ${peer()} }`, 1, 'router-id is required'],
   ['no local AS at all', `bgp { router-id 1.1.1.1; ${peer()} }`, 1, 'a local AS is required'],
   ['a log level', 'environment { log { level INFO; bgp.session debug; } }', 0, 'valid'],
+  ['a bad log backend', 'environment { log { backend sdterr; } }', 1, 'none of stderr, stdout, syslog (did you mean "stderr"?)'],
+  [
+    'a remote address that is no host',
+    bgp(peer({ remote: 'ip 0.0.0.0;' })),
+    1,
+    '0.0.0.0 is unspecified, not the address of a host',
+  ],
+  ['a remote address that is :: ', bgp(peer({ remote: 'ip ::;' })), 1, ':: is unspecified'],
+  ['a multicast remote address', bgp(peer({ remote: 'ip 224.0.0.5;' })), 1, '224.0.0.5 is multicast'],
+  ['the last multicast address', bgp(peer({ remote: 'ip 239.255.255.255;' })), 1, 'is multicast'],
+  ['a multicast IPv6 remote address', bgp(peer({ remote: 'ip ff02::5;' })), 1, 'ff02::5 is multicast'],
+  ['the broadcast address', bgp(peer({ remote: 'ip 255.255.255.255;' })), 1, 'is broadcast'],
+  ['the address before multicast', bgp(peer({ remote: 'ip 223.255.255.254;' })), 0, 'configuration valid'],
+  ['a multicast local address', bgp(peer({ local: 'ip 224.0.0.1;' })), 1, '224.0.0.1 is multicast'],
+  [
+    'host bits in an update block',
+    bgp(peer({ rest: route('ipv4/unicast add 10.1.2.3/8;') })),
+    0,
+    '10.1.2.3/8 has host bits set: read as 10.0.0.0/8',
+  ],
+  ['host bits of IPv6', bgp(peer({ rest: route('ipv6/unicast add 2001:db8::1/32;') })), 0, 'read as 2001:db8::/32'],
+  [
+    'rd of unicast routes',
+    bgp(peer({ rest: route('ipv4/unicast add 10.0.0.0/8;', 'rd 1:1;') })),
+    1,
+    'rd does not apply to ipv4/unicast',
+  ],
+  [
+    'a label of unicast routes',
+    bgp(peer({ rest: route('ipv4/unicast label 3 add 10.0.0.0/8;') })),
+    1,
+    'label does not apply to ipv4/unicast',
+  ],
   ['a bad log level', 'environment { log { bgp.session loud; } }', 1, 'ze.log.bgp.session: "loud" is not a log level'],
   ['openwait 0', 'environment { bgp { openwait 0; } }', 1, 'openwait'],
   [

@@ -301,8 +301,14 @@ test('settings: subsystems, ports, sockets, hyphens; the process environment of 
 test('a bad value in the environment is a fault, an unknown name a warning', () => {
   const bad = loadConfig('', { path: 't', env: { ze_test_bgp_port: 'x' } });
   assert.match(bad.ok ? '' : (bad.faults[0]?.message ?? ''), /ze_test_bgp_port: "x" is not a port/);
+  const format = loadConfig('', { path: 't', flags: { 'log.format': 'jsno' } });
+  assert.match(
+    format.ok ? '' : (format.faults[0]?.message ?? ''),
+    /log\.format: "jsno" is none of text, json \(did you mean "json"\?\)/,
+  );
+  assert.ok(loadConfig('', { path: 't', env: { ze_log_format: '' } }).ok, 'an empty one is the default');
   const unknown = loadConfig('', { path: 't', env: { ze_redy_file: '/x' } });
-  assert.match(unknown.warnings[0]?.message ?? '', /ze_redy_file.*did you mean ze.ready.file/);
+  assert.match(unknown.warnings.at(-1)?.message ?? '', /ze_redy_file.*did you mean ze.ready.file/);
 });
 
 test('plugins: stage limit from leaf, environment, default; in-place plugins speak text', () => {
