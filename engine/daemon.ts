@@ -44,6 +44,8 @@ export interface DaemonOptions {
   readonly text?: string | undefined;
   /** Settings of the command line, by dotted name. */
   readonly flags: Readonly<Record<string, string>>;
+  /** Do not say that the daemon is ready where level info is not logged. */
+  readonly quiet?: boolean | undefined;
   readonly env: Environment;
   readonly version: string;
 }
@@ -312,7 +314,9 @@ class Daemon {
     await applyPeers(parts, config.reactor);
     await reactor.start();
     this.#writeMarks(config, closers);
-    log.info({ peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path }, 'the daemon is ready');
+    const facts = { peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path };
+    if (this.#options.quiet === true) log.info(facts, 'zest ready');
+    else rootLog.announce('daemon', facts, 'zest ready');
   }
 
   async #reload(): Promise<ReloadOutcome> {

@@ -11,12 +11,14 @@ const MAXIMUM_CONFIG = 64 << 20;
 
 const OPTIONS = {
   debug: { type: 'boolean', short: 'd' },
+  quiet: { type: 'boolean', short: 'q' },
   set: { type: 'string', multiple: true },
 } as const;
 
 export const DAEMON_HELP = `zest FILE — run the daemon in the foreground with this configuration; zest - reads it from standard input
 
   -d, --debug           log at level debug
+  -q, --quiet           no line when the daemon is ready
   --set NAME=VALUE      a setting, such as --set log.bgp=debug or --set control.socket=/run/zest.sock (zest env list)
   --socket PATH         control socket, the same as --set control.socket=PATH
 
@@ -39,13 +41,14 @@ export async function daemonCommand(args: readonly string[], io: CliIo, options:
     if (at < 1) throw new UsageError(`--set needs NAME=VALUE, not "${pair}"`);
     flags[pair.slice(0, at).replace(/^ze\./, '')] = pair.slice(at + 1);
   }
-  if (file === '-') return io.runDaemon({ text: await readAll(io), flags });
+  const quiet = values.quiet === true;
+  if (file === '-') return io.runDaemon({ text: await readAll(io), flags, quiet });
   const reason = unreadable(file);
   if (reason !== undefined) {
     io.stderr.write(`error: ${visible(reason)}\n`);
     return EXIT.nothing;
   }
-  return io.runDaemon({ configPath: resolve(file), flags });
+  return io.runDaemon({ configPath: resolve(file), flags, quiet });
 }
 
 /** Why a file cannot be read; `undefined` when it can. */

@@ -47,6 +47,8 @@ export interface CliIo {
 /** A config file, or the text of one that came by standard input; and settings from the command line, by dotted name. */
 export type DaemonStart = ({ readonly configPath: string } | { readonly text: string }) & {
   readonly flags: Readonly<Record<string, string>>;
+  /** No line when the daemon is ready. */
+  readonly quiet: boolean;
 };
 
 export const EXIT = { done: 0, failed: 1, nothing: 2, denied: 2, commandFailed: 4, interrupted: 130 } as const;

@@ -79,6 +79,13 @@ export class RootLog {
     return new SubsystemLog(this, this.#pino.child({ subsystem }), subsystem);
   }
 
+  /** One record of level info whatever the levels say, unless logging is switched off altogether: what an operator waits for. */
+  announce(subsystem: string, fields: object, message: string): void {
+    if (this.threshold(subsystem) >= LOG_LEVELS.indexOf('disabled')) return;
+    this.remember({ at: Date.now(), level: 'info', subsystem, message, fields });
+    this.#pino.child({ subsystem }).info(fields, message);
+  }
+
   configure(level: LogLevel, subsystems: Readonly<Record<string, LogLevel>>): void {
     this.#default = level;
     this.#levels = new Map(Object.entries(subsystems));

@@ -70,12 +70,12 @@ export class ZestProcess {
   exitCode: number | undefined;
   readonly #own: boolean;
 
-  private constructor(folder: string, own: boolean, environment: NodeJS.ProcessEnv) {
+  private constructor(folder: string, own: boolean, environment: NodeJS.ProcessEnv, options: readonly string[]) {
     this.folder = folder;
     this.#own = own;
     this.configPath = join(folder, 'zest.conf');
     this.environment = environment;
-    this.child = spawn(process.execPath, [PROGRAM, this.configPath], {
+    this.child = spawn(process.execPath, [PROGRAM, this.configPath, ...options], {
       env: environment,
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -106,19 +106,24 @@ export class ZestProcess {
   }
 
   /** Starts without waiting. */
-  static launch(config: string, more: NodeJS.ProcessEnv = {}, folder?: string): ZestProcess {
+  static launch(config: string, more: NodeJS.ProcessEnv = {}, folder?: string, options: readonly string[] = []): ZestProcess {
     const home = folder ?? mkdtempSync(join(tmpdir(), 'zest-test-'));
     mkdirSync(home, { recursive: true });
     rmSync(join(home, 'ready'), { force: true });
     writeFileSync(join(home, 'zest.conf'), config);
-    return new ZestProcess(home, folder === undefined, {
-      ...process.env,
-      ze_control_socket: join(home, 'control.sock'),
-      ze_ready_file: join(home, 'ready'),
-      ze_state_dir: join(home, 'state'),
-      NO_COLOR: '1',
-      ...more,
-    });
+    return new ZestProcess(
+      home,
+      folder === undefined,
+      {
+        ...process.env,
+        ze_control_socket: join(home, 'control.sock'),
+        ze_ready_file: join(home, 'ready'),
+        ze_state_dir: join(home, 'state'),
+        NO_COLOR: '1',
+        ...more,
+      },
+      options,
+    );
   }
 
   /** Runs the command line against this daemon. */

@@ -145,8 +145,10 @@ test('a configuration starts the daemon, with its settings', async () => {
   writeFileSync(file, 'bgp { }');
   const { code, daemons } = await runCli([file, '-d', '--set', 'ze.log.bgp=info', '--socket', '/s']);
   assert.equal(code, 3);
-  assert.deepEqual(daemons, [{ configPath: file, flags: { 'log.level': 'debug', 'control.socket': '/s', 'log.bgp': 'info' } }]);
-  assert.deepEqual((await runCli(['-'], { stdin: 'bgp { }' })).daemons, [{ text: 'bgp { }', flags: {} }]);
+  assert.deepEqual(daemons, [
+    { configPath: file, flags: { 'log.level': 'debug', 'control.socket': '/s', 'log.bgp': 'info' }, quiet: false },
+  ]);
+  assert.deepEqual((await runCli(['-', '-q'], { stdin: 'bgp { }' })).daemons, [{ text: 'bgp { }', flags: {}, quiet: true }]);
   const missing = await runCli(['missing.conf']);
   assert.deepEqual([missing.code, missing.stderr], [2, 'error: missing.conf: no such file\n']);
 });

@@ -47,6 +47,18 @@ describe('the life of the daemon', { timeout: 120_000 }, () => {
     assert.ok(!existsSync(join(folder, 'ready')));
   });
 
+  test('one line says that the daemon is ready, at the default level and not with -q', async () => {
+    const text = config(await freePort());
+    for (const quiet of [false, true]) {
+      const zest = ZestProcess.launch(text, {}, folder, quiet ? ['-q'] : []);
+      await eventually('the ready file', () => (existsSync(join(folder, 'ready')) ? true : undefined));
+      assert.equal(await zest.stop(), 0);
+      const lines = zest.output.split('\n').filter((line) => line.includes('zest ready'));
+      assert.equal(lines.length, quiet ? 0 : 1, zest.output);
+      if (!quiet) assert.match(lines[0] ?? '', /info +daemon +zest ready +peers=1 +plugins=\d+ +socket=.*control\.sock$/);
+    }
+  });
+
   test('SIGHUPs in a row share a reload, sessions stay up', async (t) => {
     const port = await freePort();
     const zest = await ZestProcess.start(config(port), { ze_log_daemon: 'info' }, folder);
