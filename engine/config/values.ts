@@ -2,6 +2,7 @@
 import { INTEGER_BOUNDS, type IntegerBase, type Range, type TypeSpec } from '../../yang/compile/schema.ts';
 import { nearest } from '../core/nearest.ts';
 import { clamp, type FaultExtras } from './fault.ts';
+import { matchesPattern } from './pattern.ts';
 import type { Validators } from './validators.ts';
 
 export type Scalar = string | number | boolean;
@@ -126,20 +127,12 @@ function checkString(
     return { message: `"${clamp(text)}" has ${text.length} characters, not ${expected}`, expected };
   }
   for (const pattern of patterns) {
-    if (compiled(pattern.source).test(text) !== (pattern.invert !== true)) {
+    const matches = matchesPattern(pattern.source, text);
+    if (matches === undefined)
+      return { message: `"${clamp(text)}" cannot be checked: the pattern ${clamp(pattern.source)} takes too long` };
+    if (matches !== (pattern.invert !== true)) {
       return { message: pattern.message ?? `"${clamp(text)}" does not match ${pattern.source}`, expected: pattern.source };
     }
   }
   return undefined;
-}
-
-const expressions = new Map<string, RegExp>();
-
-function compiled(source: string): RegExp {
-  let expression = expressions.get(source);
-  if (expression === undefined) {
-    expression = new RegExp(`^(?:${source})$`, 'u');
-    expressions.set(source, expression);
-  }
-  return expression;
 }
