@@ -7,10 +7,11 @@ import { spawn } from 'node:child_process';
 import { messageOf } from '../../sdk/rpc/errors.ts';
 import { MAX_LINE_BYTES } from '../../sdk/rpc/frame.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ShellCommand } from './parent-death.ts';
 
 export interface QueryChildOptions {
-  /** Shell command. */
-  readonly run: string;
+  /** The operator's shell command, as `shellCommand` puts it: it dies with the daemon. */
+  readonly command: ShellCommand;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: Clock;
@@ -54,7 +55,7 @@ export function askChild(options: QueryChildOptions): Promise<ChildAnswer> {
   const { clock, signal } = options;
   if (signal?.aborted === true) return Promise.resolve({ kind: 'unstartable', reason: 'stopped' });
   return new Promise((resolve) => {
-    const child = spawn('/bin/sh', ['-c', options.run], {
+    const child = spawn(options.command.file, options.command.args, {
       cwd: options.folder,
       env: options.environment,
       detached: true,

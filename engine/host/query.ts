@@ -10,6 +10,7 @@ import type { Clock } from '../core/clock.ts';
 import { nearest } from '../core/nearest.ts';
 import { visible } from '../core/visible.ts';
 import { isModulePath, loadPlugin, moduleUrlOf } from './load-plugin.ts';
+import { findBinder, shellCommand } from './parent-death.ts';
 import type { BuiltinPlugin } from './plan.ts';
 import { askChild, type ChildAnswer, queryEnvironment } from './query-child.ts';
 import { clamp, quote } from './quote.ts';
@@ -82,18 +83,20 @@ export async function queryDeclarations(
   options: QueryOptions,
 ): Promise<readonly DeclarationAnswer[]> {
   const answers = new Array<DeclarationAnswer>(plugins.length);
+  const binder = plugins.some(({ run }) => run !== '') ? await findBinder() : undefined;
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let index = next++; index < plugins.length; index = next++) answers[index] = await queryOne(plugins[index]!, options);
+    for (let index = next++; index < plugins.length; index = next++)
+      answers[index] = await queryOne(plugins[index]!, options, binder);
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL, plugins.length) }, worker));
   return answers;
 }
 
-async function queryOne(plugin: PluginSettings, options: QueryOptions): Promise<DeclarationAnswer> {
+async function queryOne(plugin: PluginSettings, options: QueryOptions, binder: string | undefined): Promise<DeclarationAnswer> {
   if (plugin.run === '') return await queryModule(plugin, options);
   const answer = await askChild({
-    run: plugin.run,
+    command: shellCommand(plugin.run, binder),
     folder: options.folder,
     environment: queryEnvironment(options.environment, options.binFolder),
     clock: options.clock,

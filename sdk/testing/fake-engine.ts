@@ -261,7 +261,12 @@ export class FakeEngine implements AsyncDisposable {
       '',
       peer,
       () => events.state(peer, 'up', more),
-      row(this.#index(peer), { kind: 'state', up: true }),
+      row(this.#index(peer), {
+        kind: 'state',
+        up: true,
+        initialReplay: Number(more['initial-replay'] ?? 0),
+        unheldRoles: more['unheld-roles'] ?? [],
+      }),
     );
   }
 

@@ -91,4 +91,19 @@ describe('a daemon that is killed', { timeout: 120_000 }, () => {
     started.at(-1)?.child.kill('SIGKILL');
     await eventually('no process is left', () => (workingIn(folder).length === 0 ? true : undefined), 8000);
   });
+
+  test('nor of programs that are being asked what they declare', { skip: binder === undefined }, async () => {
+    const asked = join(folder, 'asked');
+    const runs = ['exec sleep 3601', 'sleep 3602 | cat'];
+    const zest = ZestProcess.launch(
+      `plugin { ${runs.map((run, n) => `external p${n} { run "${run}"; }`).join(' ')} }\nacme { mode fast; }\n`,
+      { ze_plugin_query_timeout: '60s' },
+      asked,
+    );
+    started.push(zest);
+    const sleeping = (): number => workingIn(asked).filter(({ command }) => command.startsWith('sleep 360')).length;
+    await eventually('both are being asked', () => (sleeping() === 2 ? true : undefined));
+    zest.child.kill('SIGKILL');
+    await eventually('no process is left', () => (workingIn(asked).length === 0 ? true : undefined), 8000);
+  });
 });
