@@ -20,6 +20,7 @@ import { Runtime } from './runtime.ts';
 import type { ConfigSource, EngineServices, EventStreams } from './services.ts';
 import { type StageEvent, stageTrace } from './stage-trace.ts';
 import { firstRequest, linkFault, peekDeclaration, runStages, type StageOptions, type StageWork } from './stages.ts';
+import { verdictFor } from './supervision.ts';
 import { Tier, whileProgressing } from './tier.ts';
 
 export type PluginKind = 'built-in' | 'in-process' | 'external';
@@ -263,13 +264,14 @@ export class PluginLife {
 
   /**
    * It missed a deadline that by itself is no failure. Where it can be told (a thread of its own), one that has not returned to its
-   * event loop for a second more has failed.
+   * event loop for a second more has failed. Returns false then: it is ended, and reported by that.
    */
-  async suspect(missed: string): Promise<void> {
+  async suspect(missed: string): Promise<boolean> {
     const session = this.#session;
     const turns = session?.launched?.turns;
-    if (session === undefined || turns === undefined || (await turns(TURN_MS))) return;
+    if (session === undefined || turns === undefined || (await turns(TURN_MS))) return true;
     await this.#end(session, new PluginFault('plugin-silent', `${missed}, and its event loop does not turn`, 6));
+    return false;
   }
 
   #newSession(): Session {
@@ -400,6 +402,8 @@ export class PluginLife {
     session.stopping.abort();
     const told = await this.#explain(session, fault);
     this.lastError = told.message;
+    // Its end may take seconds, and its commands are gone at once: who asks for one is told why.
+    this.become(verdictFor(this.policy, this.spec.settings.respawn) === 'restart' ? 'restarting' : 'stopping');
     await this.#close(session, EXIT_GRACE_MS);
     this.#context.ended(this, told);
   }

@@ -136,6 +136,8 @@ test('a thread that blocks in a command is ended, one that is slow is not', { sk
     await world.host.start([settings('hang-9-ignore', { use: MODULE, isolation: 'thread' })], [], NO_NEEDS);
     const answer = world.host.execute('hang-9-ignore', { command: 'x' }, new AbortController().signal).collapse();
     await assert.rejects(answer, /deadline/);
+    await until('it no longer counts as running', () => world.state('hang-9-ignore') !== 'running', 15_000);
+    assert.match(world.host.list()[0]?.lastError ?? '', /its event loop does not turn/, 'and why is known at once');
     await until('it is given up', () => world.state('hang-9-ignore') === 'failed', 15_000);
     assert.deepEqual(world.codes('hang-9-ignore'), ['plugin-silent']);
     assert.match(world.host.list()[0]?.lastError ?? '', /a command was not answered in time, and its event loop does not turn/);
