@@ -26,6 +26,7 @@ import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNee
 import { type FailurePolicy, Registry } from './registration.ts';
 import { maySend, Roles } from './roles.ts';
 import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
+import { quote } from './quote.ts';
 import { PluginSites } from './sites.ts';
 import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
@@ -114,6 +115,8 @@ const HEAD_MS = 30_000;
 /** Of encode-nlri and decode-nlri. */
 const CODEC_MS = 5000;
 const NOT_RUNNING = 'plugin process not running';
+/** One report of unanswered commands of a plugin in this time. */
+const COMPLAINT_MS = 10_000;
 
 export class PluginHost implements NlriCaller {
   readonly #options: HostOptions;
@@ -129,6 +132,8 @@ export class PluginHost implements NlriCaller {
   /** Moves the host from one set of plugins to the next, in steps. */
   readonly changeover: Changeover;
   #tiers = 0;
+  /** When it was last said that a plugin does not answer. */
+  readonly #complained = new WeakMap<PluginLife, number>();
   #phase: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
   #refused: StartRefusal | undefined;
   #stopped: Promise<void> | undefined;
@@ -291,12 +296,26 @@ export class PluginHost implements NlriCaller {
     const late = new AbortController();
     const timer = this.#options.clock.after(this.#options.commandTimeoutMs ?? HEAD_MS, () => {
       late.abort(new DOMException('deadline exceeded', 'TimeoutError'));
-      void this.#lives.get(plugin)?.suspect('a command was not answered in time');
+      void this.#unanswered(plugin, input.command);
     });
     const reader = link.execute(input, AbortSignal.any([signal, late.signal]));
     const done = (): void => timer.cancel();
     reader.head.then(done, done);
     return reader;
+  }
+
+  /** A thread that hangs is ended; of any other plugin it is said, once in ten seconds. */
+  async #unanswered(plugin: string, command: string): Promise<void> {
+    const life = this.#lives.get(plugin);
+    if (life === undefined || !(await life.suspect('a command was not answered in time'))) return;
+    const { clock, commandTimeoutMs = HEAD_MS } = this.#options;
+    const message = `no answer to ${quote(command)} within ${commandTimeoutMs / 1000} s`;
+    life.lastError = message;
+    const now = clock.now();
+    if (now - (this.#complained.get(life) ?? -Infinity) < COMPLAINT_MS) return;
+    this.#complained.set(life, now);
+    this.#log.warn({ plugin, command }, 'a plugin does not answer a command');
+    this.#options.report({ severity: 'error', code: 'plugin-unanswered', source: 'host', subject: plugin, message });
   }
 
   /** Asks the family's owner; 5 s. */
