@@ -33,6 +33,8 @@ async function run(): Promise<void> {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  // These have children, which a hang-up must not leave behind.
+  if (args[0] === 'quickstart' || args[0] === 'demo') process.on('SIGHUP', onSignal);
   process.exitCode = await main(args, {
     stdin: process.stdin,
     stdout: process.stdout,

@@ -74,7 +74,7 @@ export class Part {
       };
       const timer = setTimeout(() => {
         finish();
-        reject(new Error(`${this.name}: no ${what} within ${deadlineMs / 1000} s`));
+        reject(new Error(`${this.name}: ${what} did not come within ${deadlineMs / 1000} s`));
       }, deadlineMs);
       this.#waiting.add(look);
       look();
@@ -168,4 +168,9 @@ function freePort(wanted: number): Promise<number | undefined> {
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
     });
   });
+}
+
+/** May somebody listen there? */
+export async function isFree(port: number): Promise<boolean> {
+  return (await freePort(port)) !== undefined;
 }

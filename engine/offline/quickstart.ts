@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Ensemble, type Self } from './ensemble.ts';
+import { Ensemble, isFree, type Self } from './ensemble.ts';
 
 export interface QuickstartOptions {
   readonly self: Self;
@@ -21,11 +21,22 @@ export const QUICKSTART_HELP = `zest quickstart — the daemon with two lab spea
 
   zest quickstart        starts them, prints what runs where and what to try, keeps running until Ctrl-C
 
-The config is examples/quickstart/zest.conf. BGP listens on 127.0.0.1:${PORT}, or on a free port when that is taken.
+The config is examples/quickstart/zest.conf. BGP listens on 127.0.0.1:${PORT}; where that is taken, ze_test_bgp_port=PORT
+names another.
 `;
 
 /** Runs until the signal, or until the daemon ends. Resolves with the exit code. */
 export async function runQuickstart(options: QuickstartOptions): Promise<number> {
+  const named = options.environment['ze_test_bgp_port'] ?? '';
+  const port = named === '' ? PORT : Number(named);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    options.write(`quickstart: ze_test_bgp_port must be a port, 1 to 65535, not "${named}"\n`);
+    return 1;
+  }
+  if (!(await isFree(port))) {
+    options.write(`quickstart: 127.0.0.1:${port} is in use; choose another port: ze_test_bgp_port=17901 npm start\n`);
+    return 1;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'zest-quickstart-'));
   const ownReadyFile = join(folder, 'ready');
   const readyFile = options.environment['ze_ready_file'] ?? options.environment['ZE_READY_FILE'] ?? ownReadyFile;
@@ -38,24 +49,15 @@ export async function runQuickstart(options: QuickstartOptions): Promise<number>
       environment: { ...options.environment, ze_ready_file: readyFile },
       log: (line) => options.write(`${line}\n`),
     },
-    PORT,
+    port,
   );
   try {
-    await readyOrGone(ensemble, readyFile);
-    const right = ensemble.speaker('right', '127.0.0.3', 65002, ['--print', 'count']);
-    await right.until('a session', (part) => part.seen.get('up'), 10_000);
-    const left = ensemble.speaker('left', '127.0.0.2', 65001, ['--announce', String(QUICKSTART_ROUTES), '--print', 'count']);
-    await left.until('a session', (part) => part.seen.get('up'), 10_000);
-    await right.until(
-      `${QUICKSTART_ROUTES} routes`,
-      (part) => (Number(part.seen.get('received')?.['routes'] ?? 0) >= QUICKSTART_ROUTES ? true : undefined),
-      20_000,
-    );
-    options.write(banner(ensemble));
-    await Promise.race([
-      ensemble.daemon.until('the end', () => undefined, 2 ** 31 - 1).catch(() => undefined),
-      aborted(options.signal),
-    ]);
+    const ended = aborted(options.signal);
+    const start = startAll(ensemble, readyFile, options.signal);
+    start.catch(() => undefined);
+    await Promise.race([start, ended]);
+    if (!options.signal.aborted) options.write(banner(ensemble));
+    await Promise.race([ensemble.daemon.until('the end', () => undefined, 2 ** 31 - 1).catch(() => undefined), ended]);
     if (ensemble.daemon.exitCode !== undefined && !options.signal.aborted) {
       options.write(`the daemon ended with code ${ensemble.daemon.exitCode}\n`);
       return ensemble.daemon.exitCode === 0 ? 0 : 1;
@@ -69,6 +71,22 @@ export async function runQuickstart(options: QuickstartOptions): Promise<number>
     await ensemble.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The daemon, then the speakers. Once the signal is aborted nobody else is started. */
+async function startAll(ensemble: Ensemble, readyFile: string, signal: AbortSignal): Promise<void> {
+  await readyOrGone(ensemble, readyFile);
+  signal.throwIfAborted();
+  const right = ensemble.speaker('right', '127.0.0.3', 65002, ['--print', 'count']);
+  await right.until('a session', (part) => part.seen.get('up'), 10_000);
+  signal.throwIfAborted();
+  const left = ensemble.speaker('left', '127.0.0.2', 65001, ['--announce', String(QUICKSTART_ROUTES), '--print', 'count']);
+  await left.until('a session', (part) => part.seen.get('up'), 10_000);
+  await right.until(
+    `${QUICKSTART_ROUTES} routes`,
+    (part) => (Number(part.seen.get('received')?.['routes'] ?? 0) >= QUICKSTART_ROUTES ? true : undefined),
+    20_000,
+  );
 }
 
 /** Waits for the ready file. */

@@ -5,13 +5,21 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { eventually, PROGRAM } from '../../support/zest-process.ts';
+import { runQuickstart } from '../../../engine/offline/quickstart.ts';
+import { createServer } from 'node:net';
+import { eventually, freePort, PROGRAM } from '../../support/zest-process.ts';
 
 test('Ctrl-C ends the quick start and leaves no socket, folder or process behind', { timeout: 90_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'zest-ctrl-c-'));
   const socket = join(folder, 'control.sock');
   const child = spawn(process.execPath, [PROGRAM, 'quickstart'], {
-    env: { ...process.env, TMPDIR: folder, ze_control_socket: socket, ze_state_dir: join(folder, 'state') },
+    env: {
+      ...process.env,
+      ze_test_bgp_port: String(await freePort()),
+      TMPDIR: folder,
+      ze_control_socket: socket,
+      ze_state_dir: join(folder, 'state'),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own, as a job of a shell is.
     detached: true,
@@ -45,3 +53,47 @@ test('Ctrl-C ends the quick start and leaves no socket, folder or process behind
     [],
   );
 });
+
+test('a port that is taken ends the quick start at once, and it says which', { timeout: 30_000 }, async (t) => {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const address = server.address();
+  assert(typeof address === 'object' && address !== null);
+  const said: string[] = [];
+  const code = await runQuickstart({
+    self: ['false'],
+    environment: { ze_test_bgp_port: String(address.port) },
+    write: (text) => said.push(text),
+    signal: new AbortController().signal,
+  });
+  assert.equal(code, 1);
+  assert.match(said.join(''), new RegExp(`^quickstart: 127.0.0.1:${address.port} is in use; choose another port: `));
+});
+
+for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+  test(`${signal} while it starts ends all that the quick start has started`, { timeout: 60_000 }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'zest-signal-'));
+    const child = spawn(process.execPath, [PROGRAM, 'quickstart'], {
+      env: { ...process.env, ze_test_bgp_port: String(await freePort()), TMPDIR: folder, ze_control_socket: join(folder, 's') },
+      stdio: 'ignore',
+      detached: true,
+    });
+    const { pid } = child;
+    assert(pid !== undefined);
+    const group = (what: NodeJS.Signals | 0): boolean => {
+      try {
+        return process.kill(-pid, what);
+      } catch {
+        return false;
+      }
+    };
+    t.after(() => {
+      group('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await eventually('the daemon is there', () => (existsSync(join(folder, 's')) ? true : undefined), 30_000);
+    child.kill(signal);
+    await eventually('nobody is left', () => (group(0) ? undefined : true), 20_000);
+  });
+}
