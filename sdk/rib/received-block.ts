@@ -4,7 +4,7 @@ import { HAS_NEXT_HOP } from '../wire/attribute/block.ts';
 import { NEXT_HOP } from '../wire/attribute/code.ts';
 import { AttributeCursor } from '../wire/attribute/cursor.ts';
 import { copyBytes, viewOf } from '../wire/bytes.ts';
-import { AttributeRewriter, type ExportRule, exportRule, KEEP } from '../wire/export.ts';
+import { AttributeRewriter, exportRule, KEEP } from '../wire/export.ts';
 import type { UpdateView } from '../wire/update.ts';
 import type { AttributeTable } from './attribute-table.ts';
 
@@ -52,8 +52,7 @@ export class ReceivedBlock {
   #widen(view: UpdateView): number {
     const { block } = view;
     this.#rewriter ??= new AttributeRewriter();
-    const rule = view.context.ebgp ? FROM_EXTERNAL : FROM_INTERNAL;
-    return this.#rewriter.rewrite(block.bytes, block.view, block.at, block.length, rule, this.#room(), 0, BLOCK_LIMIT);
+    return this.#rewriter.rewrite(block.bytes, block.view, block.at, block.length, AS_IT_CAME, this.#room(), 0, BLOCK_LIMIT);
   }
 
   /** Brings every attribute but NEXT_HOP to the front of the scratch, where they may already be; returns their length. */
@@ -80,6 +79,10 @@ export class ReceivedBlock {
 }
 
 const NO_VIEW = new DataView(new ArrayBuffer(0));
-const KEPT: Partial<ExportRule> = { sourceAsn4: false, asn4: true, med: KEEP, localPref: KEEP, reflection: true };
-const FROM_EXTERNAL = exportRule(true, KEPT);
-const FROM_INTERNAL = exportRule(false, KEPT);
+/**
+ * Nothing but the width of AS numbers changes, whoever the peer is: what must not come from it the codec has left out of the block, and what
+ * must not leave our AS (AIGP, RFC 7311 §3.4; non-transitive extended communities, RFC 4360 §6) the egress leaves out. So the rule is that
+ * of an internal destination, for a peer of two-octet AS numbers is to look like any other. Only unknown attributes are what they would be on
+ * the way out already: Partial, or gone when they are non-transitive (RFC 4271 §9).
+ */
+const AS_IT_CAME = exportRule(false, { sourceAsn4: false, localPref: KEEP });

@@ -90,6 +90,22 @@ test('RFC 6793 §4.2.3: from a two-octet session the path is kept with four octe
   assert.equal(stored(), '40010100' + '40020a02020000fbf4fa56ea00' + '400304c0000209' + ' ');
 });
 
+// AIGP 100; link bandwidth, which is non-transitive, beside a route target.
+const AIGP = '801a0b01000b0000000000000064';
+const EXTENDED = 'c01010' + '4004fbf4461c4000' + '0002fbf400000064';
+for (const external of [true, false]) {
+  for (const asn4 of [true, false]) {
+    test(`RFC 7311, RFC 4360 §6: what stays in an AS is kept of ${external ? 'an external' : 'an internal'} peer of ${asn4 ? 'four' : 'two'}-octet numbers; leaving it is the egress's`, () => {
+      const { routes, stored } = bench();
+      const a = routes.add('a', { asn4, external });
+      const path = asn4 ? '40020602010000fbf4' : '4002040201fbf4';
+      const bytes = Uint8Array.from(Buffer.from(`40010100${path}400304c0000209${EXTENDED}${AIGP}`, 'hex'));
+      routes.announce(a, ['198.51.100.0/24'], {}, { block: bytes });
+      assert.equal(stored(), `4001010040020602010000fbf4400304c0000209${EXTENDED}${AIGP} `);
+    });
+  }
+}
+
 test('RFC 4760 §3: the next hop of MP_REACH_NLRI stands beside the block, and a NEXT_HOP is not kept', () => {
   const { routes, stored } = bench();
   const a = routes.add('a', { families: [IPV6_UNICAST] });
