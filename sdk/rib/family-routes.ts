@@ -199,6 +199,9 @@ export abstract class FamilyRoutes implements BestRoutes {
   }
 }
 
+// The walks over a run of NLRI below are alike in all three classes, and stay written out: with the entry's key behind a method the call in the
+// loop would see three tables, and a key of one to four words or a run of bytes has no common form that costs nothing per route.
+
 /** IPv4 unicast or multicast. */
 export class Ipv4Routes extends FamilyRoutes {
   readonly table: Ipv4Table;
