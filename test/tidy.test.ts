@@ -1,6 +1,7 @@
 // The house guards itself: imports go one way, files are named for the thing they hold, banned words stay out.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import test from 'node:test';
 
@@ -12,11 +13,33 @@ interface Source {
   readonly text: string;
 }
 
-const sources: readonly Source[] = rooms.flatMap((room) =>
-  readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
-    .map((name) => ({ path: `${room}/${name}`, text: readFileSync(join(root, room, name), 'utf8') })),
-);
+/** What the repository holds: files that are tracked and there. Where git does not say, what lies at the top and in the rooms. */
+function files(): readonly string[] {
+  try {
+    const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    const tracked = listed.split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
+    if (tracked.length > 0) return tracked;
+  } catch {
+    // An unpacked archive, or no git.
+  }
+  const inRooms = rooms.flatMap((room) =>
+    readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+      .filter((name) => !name.includes('node_modules'))
+      .map((name) => `${room}/${name}`),
+  );
+  return [...inRooms, ...readdirSync(root).filter((name) => !rooms.includes(name))];
+}
+
+const held = files();
+const sources: readonly Source[] = held
+  .filter((path) => path.endsWith('.ts') && rooms.includes(path.split('/')[0] ?? ''))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+
+/** Folders in `parent` that hold something of the repository. */
+function foldersIn(parent: string): readonly string[] {
+  const below = held.filter((path) => path.startsWith(`${parent}/`) && path.split('/').length > 2);
+  return [...new Set(below.map((path) => path.split('/')[1] ?? ''))];
+}
 
 /** What a folder may import, longest prefix first. `types:` allows `import type` alone. */
 const ALLOWED: readonly (readonly [folder: string, allowed: readonly string[]])[] = [
@@ -175,8 +198,9 @@ test('files are kebab-case and named for the thing they hold', () => {
 test('the top level holds the house and nothing else', () => {
   const plan =
     /^(\..*|package(-lock)?\.json|tsconfig(\..*)?\.json|engine|plugins|yang|sdk|test|examples|README\.md|LICENSE|eslint\.config\.js|biome\.json|knip\.json|dist|node_modules)$/;
+  const names = new Set(held.map((path) => path.split('/')[0] ?? ''));
   assert.deepEqual(
-    readdirSync(root).filter((name) => !plan.test(name)),
+    [...names].filter((name) => !plan.test(name)),
     [],
   );
 });
@@ -192,9 +216,9 @@ test('every room has a README', () => {
     'yang',
     ...['wire', 'rpc', 'rib', 'plugin', 'testing'].map((name) => `sdk/${name}`),
     ...['core', 'bgp', 'codec', 'bus', 'host', 'config', 'command', 'offline', 'cli'].map((name) => `engine/${name}`),
-    ...readdirSync(join(root, 'plugins')).map((name) => `plugins/${name}`),
-    ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}`),
+    ...foldersIn('plugins').map((name) => `plugins/${name}`),
+    ...foldersIn('examples').map((name) => `examples/${name}`),
   ];
-  const missing = places.filter((place) => !readdirSync(join(root, place)).includes('README.md'));
+  const missing = places.filter((place) => !held.includes(`${place}/README.md`));
   assert.deepEqual(missing, []);
 });
