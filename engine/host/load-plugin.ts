@@ -2,6 +2,7 @@
  * Modules that hold a plugin: their default export comes from `definePlugin`. `.ts` modules load through tsx where that is
  * installed and the runtime can't read them itself.
  */
+import { execFile } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
@@ -9,6 +10,8 @@ import { existsSync } from 'node:fs';
 import type { Bridge } from '../../sdk/plugin/bridge.ts';
 import type { PluginLog } from '../../sdk/plugin/log.ts';
 import { messageOf } from '../../sdk/rpc/errors.ts';
+
+const CHECK_MS = 5000;
 
 /** Where a definition runs. */
 export interface PluginSite {
@@ -41,10 +44,26 @@ export function moduleUrlOf(use: string, folder: string): string {
 
 /** Throws what is wrong with the module, as text for the operator. */
 export async function loadPlugin(moduleUrl: string): Promise<PluginDefinition> {
-  const module = await importModule(moduleUrl);
+  const module = await importModule(moduleUrl).catch(async (error: unknown) => {
+    const place = error instanceof SyntaxError ? await placeOfFault(moduleUrl) : '';
+    throw place === '' ? error : new Error(`${place}: ${String(error)}`, { cause: error });
+  });
   const found = definitionIn(module);
   if (found === undefined) throw new Error(`${moduleUrl}: the default export is not a plugin (definePlugin)`);
   return found;
+}
+
+/** File and line of a syntax error, which `import()` keeps to itself; '' when it is not in this file but in one that it imports. */
+function placeOfFault(moduleUrl: string): Promise<string> {
+  return new Promise((resolve) => {
+    const file = moduleUrl.startsWith('file:') ? fileURLToPath(moduleUrl) : '';
+    if (file === '') resolve('');
+    else
+      execFile(process.execPath, ['--check', file], { timeout: CHECK_MS }, (_error, _stdout, stderr) => {
+        const [first = ''] = stderr.split('\n');
+        resolve(/:\d+$/.test(first) ? first : '');
+      });
+  });
 }
 
 /** A module that was compiled from CommonJS interop has its default one level deeper. */
