@@ -298,7 +298,10 @@ test('a ROUTE-REFRESH is answered between BoRR and EoRR once all who announce ha
     lab.reactor.routes.sendOriginated(peer, refreshed, true, hex('180a0000'), 0, 4, 0, hex('400200'), hex('c0000201'));
     dones.push(done);
   });
+  assert.equal(lab.reactor.routes.canRefresh(0, IPV4_UNICAST), false, 'there is no session');
   const peer = await lab.session(2, [...PLAIN, { kind: 'enhanced-refresh' }]);
+  assert.equal(lab.reactor.routes.canRefresh(0, IPV4_UNICAST), true);
+  assert.equal(lab.reactor.routes.canRefresh(0, 0x0201), false, 'the family was not agreed on');
   peer.send(frame(ROUTE_REFRESH, hex('00010001')));
   assert.equal(toHex(await peer.hears(ROUTE_REFRESH)), '00010101');
   await heard(peer);
