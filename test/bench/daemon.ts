@@ -1,5 +1,6 @@
 // npm run bench:daemon [MODE…] [--n N,…] [--reps R] [--json] [--save]: the daemon end to end, beside others where they are installed. Runs of one
 // repetition follow each other closely, so that they meet the same machine; what counts is the ratio within a repetition.
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { generator } from './load.ts';
 import { generatedModes, type Measure, type Mode } from './modes.ts';
@@ -18,7 +19,8 @@ async function once(mode: Mode, n: number, rep: number, head: string): Promise<r
     try {
       runs.push(asRun(await contestant.run(n), mode.name, n, daemon, rep, head));
     } catch (error) {
-      runs.push(asRun({ error: error instanceof Error ? error.message : String(error) }, mode.name, n, daemon, rep, head));
+      const [load = 0] = loadavg();
+      runs.push(asRun({ error: error instanceof Error ? error.message : String(error), load }, mode.name, n, daemon, rep, head));
     }
     const last = runs.at(-1)!;
     const shown = mode.measures.map(({ field, unit }) =>

@@ -12,6 +12,8 @@ import { grouped, significant } from './units.ts';
 
 const BASELINE = join(import.meta.dirname, 'baseline.json');
 const ROUNDS = 3;
+/** For a baseline, whose numbers stay. */
+const BASELINE_ROUNDS = 8;
 const ROUND_MS = 100;
 /** A bench that seems slower is measured so many times more before it is called so. */
 const SECOND_LOOKS = 2;
@@ -36,16 +38,16 @@ async function round(bench: ReturnType<Case['make']>, name: string): Promise<rea
   return [a, b];
 }
 
-async function measure(it: Case): Promise<Benched> {
+async function measure(it: Case, rounds = ROUNDS): Promise<Benched> {
   const { name, per, count } = it;
   const bench = it.make();
-  const rounds: Benched[] = [];
-  for (let i = 0; i < ROUNDS; i++) {
+  const measured: Benched[] = [];
+  for (let i = 0; i < rounds; i++) {
     const [loop, ms] = await round(bench, name);
-    rounds.push({ name, per, count, nsPerCall: ms * NS, ratio: ms / loop });
+    measured.push({ name, per, count, nsPerCall: ms * NS, ratio: ms / loop });
   }
   await bench.close?.();
-  return best(rounds);
+  return best(measured);
 }
 
 function print(benched: readonly Benched[]): void {
@@ -110,7 +112,7 @@ const all = [...codecCases, ...ribCases, ...linkCases];
 const chosen = all.filter(({ name }) => name.includes(values.only));
 if (chosen.length === 0) throw new Error(`no bench is named like ${values.only}`);
 const benched: Benched[] = [];
-for (const it of chosen) benched.push(await measure(it));
+for (const it of chosen) benched.push(await measure(it, values.save ? BASELINE_ROUNDS : ROUNDS));
 if (values.json) process.stdout.write(`${JSON.stringify(benched, undefined, 2)}\n`);
 else print(benched);
 if (values.save) save(benched, chosen.length === all.length);

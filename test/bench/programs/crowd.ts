@@ -15,6 +15,7 @@ interface Options {
 }
 
 const PER_SET = 5;
+const RETRY_MS = 200;
 const [OPEN, UPDATE, NOTIFICATION, KEEPALIVE] = [1, 2, 3, 4];
 const options = JSON.parse(process.argv[2] ?? '{}') as Options;
 const now = (): number => performance.now();
@@ -79,7 +80,7 @@ function nlri(first: number): Buffer {
 }
 
 class Neighbour {
-  readonly socket: Socket;
+  socket: Socket | undefined;
   up = false;
   /** Prefixes announced and withdrawn to it. */
   announced = 0;
@@ -89,13 +90,33 @@ class Neighbour {
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(address: string, as: number, id: number) {
-    this.socket = connect({ host: '127.0.0.1', port: options.port, localAddress: address });
-    this.socket.setNoDelay(true);
-    this.socket.on('error', (error) => fail(`${address}: ${error.message}`));
-    this.socket.on('close', () => fail(`${address}: the session has ended`));
-    this.socket.once('connect', () => this.socket.write(open(as, id)));
-    this.socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    setInterval(() => this.up && this.socket.write(keepalive), (options.holdSeconds * 1000) / 3);
+    this.#dial(address, as, id);
+    setInterval(
+      () => {
+        if (this.up) this.send(keepalive);
+      },
+      (options.holdSeconds * 1000) / 3,
+    );
+  }
+
+  send(bytes: Buffer): void {
+    this.socket?.write(bytes);
+  }
+
+  /** A daemon that starts with hundreds of neighbours may turn a connection down: it is tried again until the session has been up. */
+  #dial(address: string, as: number, id: number): void {
+    const socket = connect({ host: '127.0.0.1', port: options.port, localAddress: address });
+    this.socket = socket;
+    this.#rest = Buffer.alloc(0);
+    let why = 'the session has ended';
+    socket.setNoDelay(true);
+    socket.on('error', (error) => (why = error.message));
+    socket.on('close', () => {
+      if (this.up) fail(`${address}: ${why}`);
+      setTimeout(() => this.#dial(address, as, id), RETRY_MS);
+    });
+    socket.once('connect', () => socket.write(open(as, id)));
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
   }
 
   /** What it has waited for so far counts too. */
@@ -117,8 +138,8 @@ class Neighbour {
 
   #message(bytes: Buffer, at: number, length: number): void {
     const type = bytes[at + 18];
-    if (type === OPEN) this.socket.write(keepalive);
-    else if (type === NOTIFICATION) fail(`NOTIFICATION ${bytes[at + 19] ?? 0}/${bytes[at + 20] ?? 0}`);
+    if (type === OPEN) this.send(keepalive);
+    else if (type === NOTIFICATION && this.up) fail(`NOTIFICATION ${bytes[at + 19] ?? 0}/${bytes[at + 20] ?? 0}`);
     else if (type === KEEPALIVE) {
       const t = now();
       if (this.up) this.largestGap = Math.max(this.largestGap, t - this.#heardAt);
@@ -151,7 +172,7 @@ async function until(what: string, probe: () => boolean): Promise<void> {
 /** Sends a stream and waits until every receiver has what it makes; seconds. */
 async function round(sender: Neighbour, stream: Buffer, has: (it: Neighbour) => number, wanted: number): Promise<number> {
   const began = now();
-  sender.socket.write(stream);
+  sender.send(stream);
   await until('every receiver has all', () => receivers.every((it) => has(it) >= wanted));
   return (now() - began) / 1000;
 }
