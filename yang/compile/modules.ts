@@ -42,13 +42,17 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Nodes and types one compilation may make: groupings that use each other double with every level. */
+/** Nodes, types and values of types one compilation may make: groupings that use each other double with every level. */
 export const MAXIMUM_WORK = 50_000;
+
+/** Identities by their base, as `module:name`. */
+type Derivations = ReadonlyMap<string, readonly { readonly module: string; readonly name: string }[]>;
 
 export class ModuleSet {
   #work = 0;
   readonly #modules = new Map<string, Module>();
   readonly #submodules: Statement[] = [];
+  #derived: { readonly modules: number; readonly by: Derivations } | undefined;
 
   /** Reads a module; `file` stands in its errors. A module of the same name is refused. Throws `YangError`. */
   add(source: string, file: string): Module | undefined {
@@ -76,9 +80,10 @@ export class ModuleSet {
     return module;
   }
 
-  /** Counts a node or a type about to be made. Throws `YangError` when there are more than anybody writes. */
-  spend(at: Statement): void {
-    if (++this.#work > MAXIMUM_WORK) throw new YangError(at, `the schema grows past ${MAXIMUM_WORK} nodes and types`);
+  /** Counts nodes, types, or values of a type, about to be made. Throws `YangError` when there are more than anybody writes. */
+  spend(at: Statement, count = 1): void {
+    this.#work += count;
+    if (this.#work > MAXIMUM_WORK) throw new YangError(at, `the schema grows past ${MAXIMUM_WORK} nodes, types and values`);
   }
 
   #include(statement: Statement): readonly Statement[] {
@@ -122,35 +127,72 @@ export class ModuleSet {
     const { module, name } = this.prefixed(reference, at, scope.module);
     if (module === scope.module) {
       for (let depth = scope.around.length; depth > 0; depth--) {
-        const statement = scope.around[depth - 1]!.children.find((s) => s.keyword === keyword && s.argument === name);
+        const statement = definition(scope.around[depth - 1]!.children, keyword, name);
         if (statement !== undefined) return { statement, scope: { module, around: scope.around.slice(0, depth) } };
       }
     }
-    const statement = module.statements.find((s) => s.keyword === keyword && s.argument === name);
+    const statement = definition(module.statements, keyword, name);
     if (statement === undefined) throw new YangError(at, `${keyword} "${reference}" is not defined`);
     return { statement, scope: { module, around: [] } };
   }
 
   /** Names of every identity derived, directly or not, from `module:name` (RFC 7950 §9.10). */
   derived(module: Module, name: string): string[] {
-    const out: string[] = [];
+    const direct = this.#derivations();
+    const out = new Set<string>();
     const wanted = [`${module.name}:${name}`];
-    for (let next = wanted.shift(); next !== undefined; next = wanted.shift()) {
-      for (const candidate of this.#modules.values()) {
-        for (const identity of candidate.statements.filter((s) => s.keyword === 'identity')) {
-          const bases = identity.children
-            .filter((s) => s.keyword === 'base')
-            .map((s) => this.prefixed(argument(s), s, candidate));
-          if (!bases.some((base) => `${base.module.name}:${base.name}` === next)) continue;
-          const found = argument(identity);
-          if (out.includes(found)) continue;
-          out.push(found);
-          wanted.push(`${candidate.name}:${found}`);
+    for (let at = 0; at < wanted.length; at++) {
+      for (const identity of direct.get(wanted[at]!) ?? []) {
+        if (out.has(identity.name)) continue;
+        out.add(identity.name);
+        wanted.push(`${identity.module}:${identity.name}`);
+      }
+    }
+    return [...out];
+  }
+
+  /** Made anew when a module has come. */
+  #derivations(): Derivations {
+    if (this.#derived?.modules === this.#modules.size) return this.#derived.by;
+    const by = new Map<string, { readonly module: string; readonly name: string }[]>();
+    for (const module of this.#modules.values()) {
+      for (const identity of module.statements) {
+        if (identity.keyword !== 'identity') continue;
+        for (const statement of identity.children) {
+          if (statement.keyword !== 'base') continue;
+          const base = this.prefixed(argument(statement), statement, module);
+          const key = `${base.module.name}:${base.name}`;
+          const found = { module: module.name, name: argument(identity) };
+          const list = by.get(key);
+          if (list === undefined) by.set(key, [found]);
+          else list.push(found);
         }
       }
     }
-    return out;
+    this.#derived = { modules: this.#modules.size, by };
+    return by;
   }
+}
+
+const DEFINITIONS = new Set(['typedef', 'grouping', 'identity', 'extension']);
+const definitions = new WeakMap<readonly Statement[], ReadonlyMap<string, Statement>>();
+
+/** The first statement that defines the name. Statements do not change once read: what they define is looked through once. */
+export function definition(
+  statements: readonly Statement[],
+  keyword: 'typedef' | 'grouping' | 'identity' | 'extension',
+  name: string,
+): Statement | undefined {
+  let index = definitions.get(statements);
+  if (index === undefined) {
+    const made = new Map<string, Statement>();
+    for (const statement of statements) {
+      const key = `${statement.keyword} ${statement.argument ?? ''}`;
+      if (DEFINITIONS.has(statement.keyword) && !made.has(key)) made.set(key, statement);
+    }
+    definitions.set(statements, (index = made));
+  }
+  return index.get(`${keyword} ${name}`);
 }
 
 function checkKeywords(statement: Statement): void {

@@ -1,6 +1,6 @@
 // Statements become schema nodes: groupings are copied in where they are used, refined and augmented there, choices are
 // flattened (each child remembers its choice and case).
-import { argument, child, type ModuleSet, type Scope, text } from './modules.ts';
+import { argument, child, definition, type ModuleSet, type Scope, text } from './modules.ts';
 import { type Statement, YangError } from './reader.ts';
 import type { ContainerNode, LeafNode, RpcNode, SchemaNode } from './schema.ts';
 import { isParent } from './schema.ts';
@@ -22,11 +22,12 @@ export class Resolver {
   nodes(statements: readonly Statement[], scope: Scope): SchemaNode[] {
     if (scope.around.length > MAX_DEPTH) throw new YangError(scope.around.at(-1)!, `nested deeper than ${MAX_DEPTH} levels`);
     const out: SchemaNode[] = [];
+    const names = new Set<string>();
     for (const statement of statements) {
       if (!NODE_KEYWORDS.has(statement.keyword)) continue;
       for (const node of this.#expand(statement, scope)) {
-        if (out.some((other) => other.name === node.name))
-          throw new YangError(statement, `node "${node.name}" is defined twice here`);
+        if (names.has(node.name)) throw new YangError(statement, `node "${node.name}" is defined twice here`);
+        names.add(node.name);
         out.push(node);
       }
     }
@@ -156,7 +157,7 @@ export class Resolver {
     for (const s of statement.children) {
       if (!s.keyword.includes(':')) continue;
       const { module, name } = this.modules.prefixed(s.keyword, s, scope.module);
-      if (!module.statements.some((e) => e.keyword === 'extension' && e.argument === name)) {
+      if (definition(module.statements, 'extension', name) === undefined) {
         throw new YangError(s, `extension "${name}" is not declared by ${module.name}`);
       }
       out ??= {};

@@ -63,6 +63,8 @@ export class SchemaTree {
         if (statement.keyword === 'augment') augments.push({ statement, module });
       }
     }
+    const extra = augments[MAXIMUM_AUGMENTS];
+    if (extra !== undefined) throw new YangError(extra.statement, `more than ${MAXIMUM_AUGMENTS} augments`);
     // An augment may aim at what another one adds: go round until nothing is left, or nothing moves.
     let left = augments;
     while (left.length > 0) {
@@ -78,6 +80,9 @@ export class SchemaTree {
     return new SchemaTree(root, rpcs, () => modules);
   }
 }
+
+/** Of one compilation: each copies the children of its target. */
+const MAXIMUM_AUGMENTS = 1024;
 
 function isModule(source: string): boolean {
   return !/^\s*submodule\b/m.test(source);

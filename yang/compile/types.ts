@@ -1,5 +1,5 @@
 // RFC 7950 §9: a `type` statement, through its typedefs, down to the built-in type with every restriction worked in.
-import { argument, child, type ModuleSet, type Scope, text } from './modules.ts';
+import { argument, child, definition, type ModuleSet, type Scope, text } from './modules.ts';
 import { type Statement, YangError } from './reader.ts';
 import { INTEGER_BOUNDS, type IntegerBase, type Pattern, type Range, type TypeSpec } from './schema.ts';
 
@@ -54,9 +54,9 @@ function builtIn(name: string, at: Statement, scope: Scope, modules: ModuleSet, 
     case 'decimal64':
       return restrict({ base: 'decimal64', digits: Number(text(at, 'fraction-digits') ?? 1) }, at);
     case 'enumeration':
-      return { base: 'enumeration', values: names(at, 'enum') };
+      return { base: 'enumeration', values: names(at, 'enum', modules) };
     case 'bits':
-      return { base: 'bits', values: names(at, 'bit') };
+      return { base: 'bits', values: names(at, 'bit', modules) };
     case 'union': {
       const members = at.children.filter((s) => s.keyword === 'type').map((s) => resolveType(s, scope, modules, depth + 1).type);
       if (members.length === 0) throw new YangError(at, 'needs a type');
@@ -72,10 +72,12 @@ function builtIn(name: string, at: Statement, scope: Scope, modules: ModuleSet, 
       if (bases.length === 0) throw new YangError(at, 'needs a base');
       const values = bases.flatMap((s) => {
         const base = modules.prefixed(argument(s), s, scope.module);
-        if (!base.module.statements.some((i) => i.keyword === 'identity' && i.argument === base.name)) {
+        if (definition(base.module.statements, 'identity', base.name) === undefined) {
           throw new YangError(s, `identity "${argument(s)}" is not defined`);
         }
-        return modules.derived(base.module, base.name);
+        const derived = modules.derived(base.module, base.name);
+        modules.spend(s, derived.length);
+        return derived;
       });
       return { base: 'identityref', values: [...new Set(values)] };
     }
@@ -84,10 +86,12 @@ function builtIn(name: string, at: Statement, scope: Scope, modules: ModuleSet, 
   }
 }
 
-function names(at: Statement, keyword: string): string[] {
+function names(at: Statement, keyword: string, modules: ModuleSet): string[] {
   const out = at.children.filter((s) => s.keyword === keyword).map(argument);
   if (out.length === 0) throw new YangError(at, `needs at least one ${keyword}`);
-  const twice = out.find((name, index) => out.indexOf(name) !== index);
+  modules.spend(at, out.length);
+  const seen = new Set<string>();
+  const twice = out.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw new YangError(at, `${keyword} "${twice}" stands twice`);
   return out;
 }

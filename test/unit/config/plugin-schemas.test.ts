@@ -80,6 +80,54 @@ for (const [name, text, refused] of claims) {
   });
 }
 
+const many = (count: number, of: (index: number) => string): string => Array.from({ length: count }, (_, i) => of(i)).join(' ');
+const large: readonly (readonly [name: string, body: string, refused: RegExp | undefined])[] = [
+  ['10,000 leafs', `container acme { ${many(10_000, (i) => `leaf l${i} { type string; }`)} }`, undefined],
+  [
+    '10,000 identities',
+    `identity b; ${many(10_000, (i) => `identity i${i} { base b; }`)} container acme { leaf x { type identityref { base b; } } }`,
+    undefined,
+  ],
+  [
+    '10,000 typedefs',
+    `${many(10_000, (i) => `typedef t${i} { type string; }`)} container acme { leaf x { type t9999; } }`,
+    undefined,
+  ],
+  ['40,000 words', `container acme { leaf x { type enumeration { ${many(40_000, (i) => `enum e${i};`)} } } }`, undefined],
+  [
+    '60,000 words',
+    `container acme { leaf x { type enumeration { ${many(60_000, (i) => `enum e${i};`)} } } }`,
+    /grows past 50000/,
+  ],
+  [
+    'a chain of 5,000 identities',
+    `identity i0; ${many(5_000, (i) => `identity i${i + 1} { base i${i}; }`)} container acme { leaf x { type identityref { base i0; } } }`,
+    undefined,
+  ],
+  [
+    'words times leafs',
+    `typedef w { type enumeration { ${many(1_000, (i) => `enum e${i};`)} } } container acme { ${many(100, (i) => `leaf l${i} { type w; }`)} }`,
+    /grows past 50000/,
+  ],
+  [
+    '1,024 augments',
+    `container acme { } ${many(1_024, (i) => `augment "/acme:acme" { leaf a${i} { type string; } }`)}`,
+    undefined,
+  ],
+  [
+    'one augment more',
+    `container acme { } ${many(1_025, (i) => `augment "/acme:acme" { leaf a${i} { type string; } }`)}`,
+    /more than 1024 augments/,
+  ],
+];
+for (const [name, body, refused] of large) {
+  test(`a large module: ${name}`, () => {
+    const answer = fresh().claim('mon', declared(module(body)));
+    if (refused === undefined) assert.equal(answer, undefined);
+    else assert.match(answer ?? '', refused);
+  });
+}
+
 test('a module of the engine, a namespace that is taken, one that is declared otherwise', () => {
   const schemas = fresh();
   assert.match(
