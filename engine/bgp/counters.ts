@@ -19,6 +19,11 @@ export class MessageCounters implements Counters {
   eorSent = 0;
   bytesReceived = 0;
   bytesSent = 0;
+  /** UPDATEs that filters of plugins kept out, or changed. */
+  importRejected = 0;
+  importModified = 0;
+  exportRejected = 0;
+  exportModified = 0;
   /** Messages with an attribute discarded, or treated as withdraw, or that ended the session (RFC 7606). */
   malformedDiscarded = 0;
   malformedWithdrawn = 0;
@@ -85,6 +90,10 @@ export class MessageCounters implements Counters {
       eorSent: this.eorSent,
       bytesReceived: this.bytesReceived,
       bytesSent: this.bytesSent,
+      importRejected: this.importRejected,
+      importModified: this.importModified,
+      exportRejected: this.exportRejected,
+      exportModified: this.exportModified,
     };
   }
 }

@@ -44,7 +44,10 @@ export class ExportLine {
     this.#pipeline = new Pipeline(
       {
         passed: (bytes, at, length, late, original) => this.#passed(late ? bytes : copyOf(bytes, at, length), original),
-        rejected: (bytes, at, length) => this.#withdrawOwed(bytes, at, length, undefined),
+        rejected: (bytes, at, length) => {
+          peer.counters.exportRejected++;
+          this.#withdrawOwed(bytes, at, length, undefined);
+        },
         teardown: () => undefined,
         stepFailed: (step, error) => host.filterFailed(peer, step, error),
         hold: () => undefined,
@@ -93,7 +96,10 @@ export class ExportLine {
 
   #passed(message: Uint8Array, original: Uint8Array | undefined): void {
     const speaking = message[HEADER_LENGTH - 1] === UPDATE && this.#locate(message, 0, message.length);
-    if (original !== undefined) this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
+    if (original !== undefined) {
+      this.#peer.counters.exportModified++;
+      this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
+    }
     if (speaking) this.#announced.note(this.#view, false);
     this.#owner.deliver(message);
   }

@@ -186,6 +186,11 @@ export interface PeerCounters {
   readonly eorSent: number;
   readonly bytesReceived: number;
   readonly bytesSent: number;
+  /** UPDATEs that filters of plugins kept out, or changed. */
+  readonly importRejected: number;
+  readonly importModified: number;
+  readonly exportRejected: number;
+  readonly exportModified: number;
 }
 
 /** Kinds of event rows (events.md §3), also bit numbers of the interest mask (`1 << kind`). */

@@ -108,7 +108,10 @@ export class Receiver {
     const pipeline = new Pipeline(
       {
         passed: (bytes, at, length, late, original) => this.#passed(peer, bytes, at, length, late, original),
-        rejected: (bytes, at, length) => this.#rejected(peer, bytes, at, length),
+        rejected: (bytes, at, length) => {
+          peer.counters.importRejected++;
+          this.#rejected(peer, bytes, at, length);
+        },
         teardown: (notice, reason) => peer.fault(notice, reason),
         stepFailed: (step, error) => host.filterFailed(peer, step, error),
         hold: (held) => peer.hold(HELD_BY_PIPELINE, held),
@@ -224,6 +227,7 @@ export class Receiver {
   #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean, original: Uint8Array | undefined): void {
     const intake = this.#intakes.get(peer);
     if (intake === undefined) return;
+    if (original !== undefined) peer.counters.importModified++;
     const view = late ? this.#lateView : this.#view;
     if (late || view.bytes !== bytes || view.at !== at) {
       // It has been looked for loops when it came; a filter may put our number into the path.

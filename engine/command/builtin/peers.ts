@@ -67,6 +67,16 @@ function counters(of: PeerCounters): Record<string, number> {
   };
 }
 
+/** What filters of plugins did with UPDATEs of the peer, and for it. */
+function filtered(of: PeerCounters): Record<string, number> {
+  return {
+    'import-rejected': of.importRejected,
+    'import-modified': of.importModified,
+    'export-rejected': of.exportRejected,
+    'export-modified': of.exportModified,
+  };
+}
+
 function detail(peer: PeerSnapshot, call: Call): Fields {
   const { settings } = peer;
   return {
@@ -91,6 +101,7 @@ function detail(peer: PeerSnapshot, call: Call): Fields {
     ...counters(peer.counters),
     'notifications-received': peer.counters.notificationsReceived,
     'notifications-sent': peer.counters.notificationsSent,
+    ...filtered(peer.counters),
     ...names(settings),
     ...(settings.description === '' ? {} : { description: settings.description }),
     'local-ip': peer.localAddress === '' ? settings.localAddress : peer.localAddress,
@@ -174,6 +185,7 @@ function statistics(): Handler {
         'opens-sent': peer.counters.opensSent,
         'bytes-received': peer.counters.bytesReceived,
         'bytes-sent': peer.counters.bytesSent,
+        ...filtered(peer.counters),
         'updates-received-per-second': rate('updatesReceived'),
         'updates-sent-per-second': rate('updatesSent'),
         'bytes-received-per-second': rate('bytesReceived'),

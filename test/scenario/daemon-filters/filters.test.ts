@@ -222,6 +222,19 @@ bgp {
     assert.deepEqual(arrived('tagged', '18cb0071'), []);
   });
 
+  test('what filters kept out and changed is counted, each way', async () => {
+    const counted = async (name: Name, view: string): Promise<readonly number[]> => {
+      const peers = (await zest.json('peer', name, view))['peers'] as Readonly<Record<string, Readonly<Record<string, number>>>>;
+      const fields = peers[PEERS[name].local] ?? {};
+      return ['import-rejected', 'import-modified', 'export-rejected', 'export-modified'].map((one) => fields[one] ?? -1);
+    };
+    for (const view of ['detail', 'statistics']) assert.deepEqual(await counted('tagged', view), [0, 1, 1, 0], view);
+    const [kept = 0, changed = 0] = await counted('source', 'detail');
+    assert.ok(kept > 0 && changed > 0, `${kept} ${changed}`);
+    const [, , keptOut = 0, changedOut = 0] = await counted('guarded', 'detail');
+    assert.ok(keptOut > 0 && changedOut > 0, `${keptOut} ${changedOut}`);
+  });
+
   test('a filter that takes its time keeps its own neighbour waiting, no other', async () => {
     const began = performance.now();
     announce('source', prefix(10));

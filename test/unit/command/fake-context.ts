@@ -96,6 +96,10 @@ export function peerSnapshot(
       eorSent: 1,
       bytesReceived: 1000,
       bytesSent: 900,
+      importRejected: 0,
+      importModified: 0,
+      exportRejected: 0,
+      exportModified: 0,
     },
     prefixes: [{ family: 'ipv4/unicast', received: 7, maximum: 1000 }],
     negotiated: up
