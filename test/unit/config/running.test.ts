@@ -172,6 +172,7 @@ test('capabilities, ADD-PATH and next hops become what the reactor knows', () =>
     routeServerTransparent: true,
     capabilities: [],
     portOverride: 0,
+    cacheValveMs: 300_000,
   });
 });
 
