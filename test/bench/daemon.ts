@@ -56,8 +56,8 @@ async function main(): Promise<void> {
     },
   });
   const folder = prepare();
-  if (generator.skip !== false) say(`what the load generator drives is left out: ${generator.skip}`);
-  const all = [...(generator.skip === false ? generatedModes(folder) : []), ...ownModes(folder)];
+  const driven = generatedModes(folder);
+  const all = [...driven, ...ownModes(folder)];
   if (values.help) {
     say('npm run bench:daemon -- [MODE…] [--n N,…] [--reps R] [--json] [--save]');
     for (const mode of all) say(`  ${mode.name.padEnd(18)} ${mode.what}`);
@@ -67,7 +67,11 @@ async function main(): Promise<void> {
   const unknown = names.filter((name) => !all.some((mode) => mode.name === name));
   if (unknown.length > 0)
     throw new Error(`no such mode: ${unknown.join(' ')}; there are ${all.map(({ name }) => name).join(' ')}`);
-  const chosen = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const { skip } = generator;
+  if (skip !== false) say(`left out: ${driven.map(({ name }) => name).join(' ')}: ${skip}`);
+  const chosen = all.filter(
+    (mode) => (names.length === 0 || names.includes(mode.name)) && (skip === false || !driven.includes(mode)),
+  );
   const sizesOf = (mode: Mode): readonly number[] => values.n?.split(',').map(Number) ?? mode.sizes;
   const head = commit();
   const runs: Run[] = [];

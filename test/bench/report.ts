@@ -110,7 +110,8 @@ function machineText({ machine, runs }: Results): string {
   const loads = runs.map(({ load }) => load);
   return (
     `${runs.length} runs of ${days.join(', ')} at ${commits.join(', ')} on ${machine.processors}, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}. ` +
-    `The machine's load average before a run was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}; the last column says it for each job.`
+    `The machine's load average before a run was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}; the last column says it for each job. ` +
+    'What has fewer than three runs, or was run at a load above one, is a first look and no measurement.'
   );
 }
 
