@@ -211,24 +211,24 @@ export function withdraw(rib: Rib, call: Call): AnswerSource {
 }
 
 /** `rib install OWNER ENTRIES` and `rib remove OWNER [ENTRIES]`: how the engine hands on `route-install` and `route-remove`. */
-export function install(rib: Rib, call: Call): AnswerSource {
+export async function install(rib: Rib, call: Call): Promise<AnswerSource> {
   const entries = readEntries(call.args[1]);
   if (call.args.length !== 2 || entries === undefined)
     return failedAnswer('rib install takes an owner and a JSON list of entries');
-  const result = rib.installed.install(call.args[0] ?? '', entries);
+  const result = await rib.installed.install(call.args[0] ?? '', entries);
   return result.ok ? documentAnswer({ installed: result.value }) : failedAnswer(result.error);
 }
 
-export function remove(rib: Rib, call: Call): AnswerSource {
+export async function remove(rib: Rib, call: Call): Promise<AnswerSource> {
   const owner = call.args[0] ?? '';
   if (call.args.length === 1) {
     rib.validation.disown(owner);
-    return documentAnswer({ removed: rib.installed.disown(owner) });
+    return documentAnswer({ removed: await rib.installed.disown(owner) });
   }
   const entries = readEntries(call.args[1]);
   if (call.args.length !== 2 || entries === undefined)
     return failedAnswer('rib remove takes an owner and a JSON list of entries');
-  const result = rib.installed.remove(owner, entries);
+  const result = await rib.installed.remove(owner, entries);
   return result.ok ? documentAnswer({ removed: result.value }) : failedAnswer(result.error);
 }
 

@@ -9,6 +9,8 @@ import type { Rib } from './rib.ts';
 
 /** Routes one owner may have installed; a call past it is refused whole. */
 const OWNER_LIMIT = 1_000_000;
+/** Entries read, or put into the table, at one go: a few milliseconds. */
+const RUN = 2048;
 const NAME_LIMIT = 64;
 /** A path id is the distance (8 bits), then a number for protocol and instance. */
 const SERIALS = 1 << 24;
@@ -53,19 +55,79 @@ interface Installed {
   readonly pathId: number;
 }
 
+interface Job {
+  readonly step: () => boolean;
+}
+
+/**
+ * Calls are done one after the other, a run of entries at a time, so that the sessions of the reactor go on beside a list of any length. A
+ * list of one run is done at once.
+ */
 export class InstalledRoutes {
   readonly #rib: Rib;
   readonly #owners = new Map<string, Map<string, Installed>>();
   readonly #serials = new Map<string, number>();
+  readonly #jobs: Job[] = [];
+  /** Ends with the owner: what it asked for before that is not carried on. */
+  readonly #lives = new Map<string, AbortController>();
 
   constructor(rib: Rib) {
     this.#rib = rib;
   }
 
   /** All entries or, when one is bad, none; how many. */
-  install(owner: string, entries: readonly InstallEntry[]): Parsed<number> {
+  install(owner: string, entries: readonly InstallEntry[]): Promise<Parsed<number>> {
+    return this.#begin(this.#installing(owner, entries, this.#life(owner)));
+  }
+
+  /** Entries that the owner has not installed are passed over; how many were removed. */
+  remove(owner: string, entries: readonly InstallEntry[]): Promise<Parsed<number>> {
+    return this.#begin(this.#removing(owner, entries, this.#life(owner)));
+  }
+
+  /** The owner is gone: everything it installed goes. */
+  disown(owner: string): Promise<number> {
+    this.#lives.get(owner)?.abort();
+    this.#lives.delete(owner);
+    if (this.#jobs.length === 0 && !this.#owners.has(owner)) return Promise.resolve(0);
+    return this.#begin(this.#taking(owner, undefined));
+  }
+
+  #life(owner: string): AbortSignal {
+    let life = this.#lives.get(owner);
+    if (life === undefined) this.#lives.set(owner, (life = new AbortController()));
+    return life.signal;
+  }
+
+  #begin<T>(work: Generator<undefined, T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const step = (): boolean => {
+        try {
+          const { done, value } = work.next();
+          if (done === true) resolve(value);
+          return done !== true;
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+          return false;
+        }
+      };
+      this.#jobs.push({ step });
+      if (this.#jobs.length === 1 && this.#advance()) this.#rib.routes.slice(() => this.#advance());
+    });
+  }
+
+  /** One run of the first job; false when no job is left. */
+  #advance(): boolean {
+    if (this.#jobs[0]?.step() === false) this.#jobs.shift();
+    return this.#jobs.length > 0;
+  }
+
+  *#installing(owner: string, entries: readonly InstallEntry[], life: AbortSignal): Generator<undefined, Parsed<number>> {
+    const gone = (): Parsed<number> | undefined =>
+      life.aborted ? { ok: false, error: 'route-install: its plugin is gone' } : undefined;
     const routes: { readonly route: Installed; readonly attributes: Uint8Array; readonly nextHop: Uint8Array }[] = [];
     for (const entry of entries) {
+      if (routes.length > 0 && routes.length % RUN === 0) yield;
       const route = this.#read(entry);
       if (!route.ok) return { ok: false, error: `route-install: ${route.error}` };
       const options = { origin: 2, nextHop: entry['next-hop'] ?? '', path: [], localPreference: -1, med: -1 };
@@ -73,10 +135,20 @@ export class InstalledRoutes {
       if (!block.ok) return { ok: false, error: `route-install: ${block.error}` };
       routes.push({ route: route.value, ...block.value });
     }
+    const late = gone();
+    if (late !== undefined) return late;
     const held = this.#owners.get(owner) ?? new Map<string, Installed>();
     if (held.size + routes.length > OWNER_LIMIT) return { ok: false, error: `route-install: more than ${OWNER_LIMIT} routes` };
     this.#owners.set(owner, held);
+    let run = 0;
     for (const { route, attributes: block, nextHop } of routes) {
+      if (run++ === RUN) {
+        this.#rib.flush();
+        yield;
+        const cut = gone();
+        if (cut !== undefined) return cut;
+        run = 1;
+      }
       const before = held.get(route.key);
       if (before !== undefined && before.pathId !== route.pathId) this.#withdraw(before);
       held.set(route.key, route);
@@ -86,34 +158,36 @@ export class InstalledRoutes {
     return { ok: true, value: routes.length };
   }
 
-  /** Entries that the owner has not installed are passed over; how many were removed. */
-  remove(owner: string, entries: readonly InstallEntry[]): Parsed<number> {
+  *#removing(owner: string, entries: readonly InstallEntry[], life: AbortSignal): Generator<undefined, Parsed<number>> {
     const keys: string[] = [];
     for (const entry of entries) {
+      if (keys.length > 0 && keys.length % RUN === 0) yield;
       const route = this.#read(entry);
       if (!route.ok) return { ok: false, error: `route-remove: ${route.error}` };
       keys.push(route.value.key);
     }
-    return { ok: true, value: this.#take(owner, keys) };
+    return { ok: true, value: life.aborted ? 0 : yield* this.#taking(owner, keys) };
   }
 
-  /** The owner is gone: everything it installed goes. */
-  disown(owner: string): number {
+  /** `keys` undefined: all. */
+  *#taking(owner: string, keys: readonly string[] | undefined): Generator<undefined, number> {
     const held = this.#owners.get(owner);
-    return held === undefined ? 0 : this.#take(owner, [...held.keys()]);
-  }
-
-  #take(owner: string, keys: readonly string[]): number {
-    const held = this.#owners.get(owner);
+    if (held === undefined) return 0;
     let removed = 0;
-    for (const key of keys) {
-      const route = held?.get(key);
+    let run = 0;
+    for (const key of keys ?? held.keys()) {
+      if (run++ === RUN) {
+        this.#rib.flush();
+        yield;
+        run = 1;
+      }
+      const route = held.get(key);
       if (route === undefined) continue;
-      held?.delete(key);
+      held.delete(key);
       this.#withdraw(route);
       removed++;
     }
-    if (held?.size === 0) this.#owners.delete(owner);
+    if (held.size === 0) this.#owners.delete(owner);
     this.#rib.flush();
     return removed;
   }

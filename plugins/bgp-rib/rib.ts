@@ -56,7 +56,7 @@ export class Rib {
     );
     routes.onDisown((owner) => {
       this.out.disown(owner);
-      this.installed.disown(owner);
+      void this.installed.disown(owner);
     });
     routes.onResend((peer, family, done) => this.out.resend(peer, family, done));
   }

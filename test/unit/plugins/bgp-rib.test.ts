@@ -420,6 +420,45 @@ test('an attribute handle that changed its meaning between two chunks is not sho
   for (const record of second.value as readonly AnswerRecord[]) assert.match(record.json, /"med":2/);
 });
 
+test('a long list of routes is installed and removed in runs, and ends with its owner', async () => {
+  const { routes, plugin } = await pair();
+  const entries = Array.from({ length: 10_000 }, (_, k) => ({
+    protocol: 'static',
+    afi: 1,
+    safi: 1,
+    prefix: `10.${k >> 8}.${k & 255}.0/24`,
+    instance: 0,
+    metric: 0,
+    'next-hop': '192.0.2.1',
+  }));
+  const best = async (): Promise<unknown> => ((await answer(plugin, 'rib status')) as Record<string, unknown>)['best-paths'];
+  const settled = async <T>(work: Promise<T>): Promise<T> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    routes.drain();
+    return work;
+  };
+  const ask = (verb: string, list: readonly object[]) => plugin.ask(`rib ${verb}`, `one ${JSON.stringify(list)}`);
+  const bad = await settled(ask('install', [...entries, { ...entries[0], prefix: '10.0.0.0/33' }]));
+  assert.deepEqual([bad.status, await best()], ['error', 0], 'all or none');
+  const calls = Promise.all([
+    ask('install', entries),
+    ask('remove', entries.slice(0, 4000)),
+    ask('install', entries.slice(0, 1)),
+  ]);
+  assert.equal(await best(), 0, 'nothing yet: the list is read first');
+  assert.deepEqual(
+    (await settled(calls)).map((one) => one.data),
+    [{ installed: 10_000 }, { removed: 4000 }, { installed: 1 }],
+  );
+  assert.equal(await best(), 6001);
+  const late = ask('install', entries);
+  await new Promise((resolve) => setImmediate(resolve));
+  routes.disown('one');
+  assert.deepEqual([(await settled(late)).status, await best()], ['error', 0]);
+  assert.deepEqual((await settled(ask('install', entries.slice(0, 3000)))).data, { installed: 3000 });
+  assert.equal(await best(), 3000);
+});
+
 test('installed routes are local, the lower distance wins, and they go with their owner', async () => {
   const { routes, plugin, a } = await pair();
   routes.announce(a, ['10.0.0.0/8'], { path: [65001] });
