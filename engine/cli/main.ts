@@ -86,7 +86,7 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   // `bgp` alone leads to our own decode and encode; `bgp summary`, `bgp rib …` are the daemon's.
   // So it is with `plugin`: `plugin init` is ours, `plugin list` the daemon's.
   const own =
-    first === 'plugin' && !(await import('./plugin-command.ts')).isOwnPluginCommand(after, options.help)
+    first === 'plugin' && !(await import('./plugin-command.ts')).isOwnPluginCommand(after)
       ? undefined
       : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
         ? undefined

@@ -28,7 +28,7 @@ zest plugin check [--name NAME] [--section ROOT=JSON]… [--all] 'CMD'
 
   Exit code 0: every rule that was asked is kept; 1: one is broken.
 
-The daemon's own: zest plugin list, zest plugin restart NAME, … (zest help plugin)
+The daemon's own: zest plugin list
 `;
 
 /** Words after `plugin` that are not the daemon's. */
@@ -38,9 +38,9 @@ const OWN: Readonly<Record<string, (args: readonly string[], io: CliIo, options:
 };
 
 /** Is this `plugin` command ours? `words` stand after `plugin`. */
-export function isOwnPluginCommand(words: readonly string[], help: boolean): boolean {
+export function isOwnPluginCommand(words: readonly string[]): boolean {
   const [verb] = words;
-  return verb === undefined ? help : Object.hasOwn(OWN, verb);
+  return verb === undefined || Object.hasOwn(OWN, verb);
 }
 
 export function pluginCommand(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
