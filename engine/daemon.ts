@@ -12,7 +12,7 @@ import { Dispatcher } from './command/dispatch.ts';
 import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
-import { commandContext, type DaemonSteering, granted } from './compose/command-context.ts';
+import { commandContext, type DaemonSteering, granted, sees } from './compose/command-context.ts';
 import { bindingsByPeer, ConfigInForce, logSettings, needs } from './compose/config-in-force.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
 import { applyPeers } from './compose/config-steps.ts';
@@ -271,6 +271,7 @@ class Daemon {
         dns: new DnsLookup({ clock }),
         maxDestinations: () => this.#configs?.active.environment.settings.number('fwd.dest.cap') ?? 4096,
         granted: (plugin, send, peer) => granted(steering, plugin, send, bus.directory.name(peer)),
+        sees: (plugin, peer) => sees(steering, plugin, bus.directory.name(peer)),
         isPlugin: (name) => this.#host?.kindOf(name) !== undefined,
       }),
       commands: dispatcher,

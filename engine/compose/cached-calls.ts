@@ -99,7 +99,7 @@ function readRoute(parts: ServiceParts, route: WireRoute): StoredRoute | string 
 }
 
 /** An address in the spelling of the peers' list. */
-function canonical(text: string): string {
+export function canonical(text: string): string {
   const bytes = addressBytes(text);
   return bytes === undefined ? text : (formatAddress(bytes, 0, bytes.length) ?? text);
 }

@@ -23,6 +23,8 @@ export interface ServiceParts {
   /** `ze.fwd.dest.cap`: destinations of one forward-cached call. */
   maxDestinations(): number;
   granted(plugin: string, send: 'update' | 'raw' | 'refresh', peer: number): boolean;
+  /** May the plugin see what the peer sends (`receive [ update ]`)? */
+  sees(plugin: string, peer: number): boolean;
   /** Is this the name of a plugin that is configured or built in? */
   isPlugin(name: string): boolean;
 }

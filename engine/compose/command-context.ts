@@ -126,6 +126,14 @@ export function granted(daemon: Pick<DaemonSteering, 'config' | 'host'>, plugin:
   return bindings.some((one) => one.peer === peer && sends(one.binding, send));
 }
 
+/** The same for what it may see: `receive [ update ]`. */
+export function sees(daemon: Pick<DaemonSteering, 'config' | 'host'>, plugin: string, peer: string): boolean {
+  const kind = daemon.host()?.kindOf(plugin);
+  if (kind === 'built-in' || kind === 'in-process') return true;
+  const bindings = daemon.config(plugin)?.processBindings.get(plugin) ?? [];
+  return bindings.some((one) => one.peer === peer && one.binding.receive.includes('update'));
+}
+
 function sends(binding: ProcessBinding, send: string): boolean {
   return binding.send.includes(send);
 }

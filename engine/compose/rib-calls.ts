@@ -4,6 +4,7 @@ import { parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { BatchValidateOutput, InjectWireRouteInput, RouteKey, ValidationDecision } from '../../yang/generated/methods.ts';
+import { canonical } from './cached-calls.ts';
 import { clamp, ENGINE_CALLER, refuse, type ServiceParts } from './call-parts.ts';
 
 const RELEASE_MS = 30_000;
@@ -63,8 +64,14 @@ export async function validate(
   signal: AbortSignal,
 ): Promise<BatchValidateOutput> {
   const target = prefixTarget();
+  const barred = new Set(
+    parts.peers
+      .list()
+      .filter((peer) => !parts.sees(plugin, peer.index))
+      .map((peer) => peer.remoteAddress),
+  );
   for (const [at, decision] of decisions.entries()) {
-    const fault = decisionFault(decision, target);
+    const fault = decisionFault(decision, target) ?? barredPeer(barred, plugin, decision.PeerAddr);
     if (fault !== undefined) throw new RpcError('error', `batch-validate: decision ${at}: ${fault}`);
   }
   const sum = { accepted: 0, rejected: 0, early: 0 };
@@ -78,6 +85,13 @@ export async function validate(
     sum.early += count(counts, 'early');
   }
   return sum;
+}
+
+/** Whoever judges a peer's routes must be let see them. An address that is no peer's is decided of early, or of a source of `inject`. */
+function barredPeer(barred: ReadonlySet<string>, plugin: string, text: string): string | undefined {
+  const address = barred.size === 0 ? text : canonical(text);
+  if (!barred.has(address)) return undefined;
+  return `${plugin} may not judge routes of ${address}: no process ${plugin} { receive [ update ] } there`;
 }
 
 function decisionFault(one: ValidationDecision, target: ReturnType<typeof prefixTarget>): string | undefined {

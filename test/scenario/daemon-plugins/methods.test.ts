@@ -142,6 +142,10 @@ test('relayed, injected, refused and installed routes of a plugin, as the wire a
     assert.deepEqual(await call('batchValidate', [decision(true)]), { accepted: 1, rejected: 0, early: 0 });
     await taker.until('the route again', () => one.got('180a0200').filter((text) => !text.startsWith('0004')).length > 1);
     assert.match(
+      String(await call('batchValidate', [{ ...decision(false), PeerAddr: '127.0.0.4' }])),
+      /tool may not judge routes of 127\.0\.0\.4: no process tool \{ receive \[ update \] \} there/,
+    );
+    assert.match(
       String(await call('batchValidate', [{ ...decision(true), Prefix: 'x' }])),
       /batch-validate: decision 0: bad Prefix "x"/,
     );

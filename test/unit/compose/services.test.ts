@@ -81,6 +81,7 @@ function setUp() {
       },
       eject: (owner) => void asked.push(['eject', owner]),
     },
+    sees: (plugin) => plugin !== 'blind',
     granted: (plugin, _send, peer) => plugin === 'trusted' || (plugin === 'half' && peer === 0),
   };
   return { asked, services: engineServices(parts), signal: new AbortController().signal };
