@@ -85,6 +85,46 @@ const cases: readonly (readonly [string, object, string | undefined])[] = [
     'invalid pipe alias: pipe alias "p" on "x" expands to nothing',
   ],
   [
+    'a pipe without a command',
+    { commands: [{ name: 'x' }], pipes: [{ command: ' ', name: 'p', expansion: 'count' }] },
+    'invalid pipe alias: pipe alias "p" declares no command path',
+  ],
+  [
+    'a pipe with a name of 65 characters',
+    { commands: [{ name: 'x' }], pipes: [{ command: 'x', name: 'p'.repeat(65), expansion: 'count' }] },
+    `invalid pipe alias: invalid pipe alias name "${'p'.repeat(64)}…" (must be 1-64 chars)`,
+  ],
+  [
+    'a pipe in capitals',
+    { commands: [{ name: 'x' }], pipes: [{ command: 'x', name: 'Short', expansion: 'count' }] },
+    'invalid pipe alias: invalid pipe alias name "Short" (must be kebab-case)',
+  ],
+  [
+    'a line feed in the description of a pipe',
+    { commands: [{ name: 'x' }], pipes: [{ command: 'x', name: 'p', expansion: 'count', description: 'a\nb' }] },
+    'invalid pipe alias: pipe alias "p" declares an invalid description: control character 0x0a at byte 1',
+  ],
+  [
+    'a shape on a command without a name',
+    { commands: [{ name: '', shape: 'doc' }] },
+    'invalid answer shape: me: an answer shape is declared on a command without a name',
+  ],
+  [
+    'a blank column',
+    { commands: [{ name: 'x', shape: 'tab', columns: [' '] }] },
+    'invalid answer shape: me: command "x" declares a blank answer field',
+  ],
+  [
+    'a column of 65 bytes',
+    { commands: [{ name: 'x', shape: 'tab', columns: ['c'.repeat(65)] }] },
+    `invalid answer shape: me: command "x" declares answer field "${'c'.repeat(64)}…": 65 bytes (max 64)`,
+  ],
+  [
+    '17 address fields',
+    { commands: [{ name: 'x', shape: 'map', 'address-fields': rows(17, () => ({})).map((_, i) => `a${i}`) }] },
+    'invalid answer shape: me: command "x" declares 17 address fields (max 16)',
+  ],
+  [
     '33 pipes',
     { commands: [{ name: 'x' }], pipes: rows(33, (i) => ({ command: 'x', name: `p${i}`, expansion: 'count' })) },
     'invalid pipe alias: too many pipe aliases: 33 (max 32)',
