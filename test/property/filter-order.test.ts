@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ExportLine } from '../../engine/bgp/export-line.ts';
+import { MessageCounters } from '../../engine/bgp/counters.ts';
 import type { Peer } from '../../engine/bgp/peer.ts';
 import type { FilterStep, Verdict } from '../../engine/bgp/pipeline.ts';
 import { Pipeline } from '../../engine/bgp/pipeline.ts';
@@ -128,7 +129,8 @@ test('a filtered peer ends with the routes that were let through last, each with
         const asked: number[] = [];
         let next = 0;
         const context = plainContext();
-        const peer = { index: 0, settings: peerSettings(2, { exportFilters: ['f'] }), send: context, session: undefined };
+        const settings = peerSettings(2, { exportFilters: ['f'] });
+        const peer = { index: 0, settings, send: context, session: undefined, counters: new MessageCounters() };
         const far = new Map<number, number>();
         const view = new UpdateView();
         const hear = (message: Uint8Array): void => {
