@@ -10,6 +10,15 @@ import { schemaCommands } from './schema.ts';
 import { stateCommands } from './state.ts';
 
 export function builtInHandlers(): ReadonlyMap<string, Handler> {
-  const all = [cacheCommands, peerViews, peerActions, stateCommands, eventCommands, discoveryCommands, doctorCommands, schemaCommands];
+  const all = [
+    cacheCommands,
+    peerViews,
+    peerActions,
+    stateCommands,
+    eventCommands,
+    discoveryCommands,
+    doctorCommands,
+    schemaCommands,
+  ];
   return new Map(all.flatMap((handlers) => Object.entries(handlers)));
 }
