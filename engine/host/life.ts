@@ -72,6 +72,8 @@ interface Session {
   link: PluginLink | undefined;
   stream: ProcessHandle | undefined;
   closing: Promise<void> | undefined;
+  /** `stop` was called: what comes next is for whoever stopped it, also when it was about to end by itself. */
+  stopped: boolean;
 }
 
 const BYE_MS = 500;
@@ -246,6 +248,7 @@ export class PluginLife {
     }
     const link = this.link;
     this.become('stopping');
+    session.stopped = true;
     session.stopping.abort();
     if (link !== undefined) {
       await withDeadline(this.#context.clock, BYE_MS, undefined, (signal) =>
@@ -288,6 +291,7 @@ export class PluginLife {
       link: undefined,
       stream: undefined,
       closing: undefined,
+      stopped: false,
     };
     this.#session = session;
     return session;
@@ -401,11 +405,12 @@ export class PluginLife {
     if (session !== this.#session || session.stopping.signal.aborted) return;
     session.stopping.abort();
     const told = await this.#explain(session, fault);
+    if (isStopped(session)) return;
     this.lastError = told.message;
     // Its end may take seconds, and its commands are gone at once: who asks for one is told why.
     this.become(verdictFor(this.policy, this.spec.settings.respawn) === 'restart' ? 'restarting' : 'stopping');
     await this.#close(session, EXIT_GRACE_MS);
-    this.#context.ended(this, told);
+    if (!isStopped(session)) this.#context.ended(this, told);
   }
 
   /** A start failed: everything is taken back. Returns the fault to throw. */
@@ -460,4 +465,9 @@ export class PluginLife {
 
 function stopped(): PluginFault {
   return new PluginFault('plugin-stopped', 'stopped by the engine', 0);
+}
+
+/** Asked anew each time: others may stop a session while somebody waits. */
+function isStopped(session: Session): boolean {
+  return session.stopped;
 }

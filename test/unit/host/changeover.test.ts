@@ -150,6 +150,41 @@ describe('a plugin whose state is unknown', () => {
     assert.ok(made.reports.some(({ message }) => message === 'it did not undo'));
   });
 
+  /** Ends its link when told to, and takes its time to go: until then, why it went is not known. */
+  const slow = async (): Promise<{ readonly made: World; readonly starts: () => number; readonly cut: () => void }> => {
+    let starts = 0;
+    let cut: () => void = () => undefined;
+    script('slow', async (plugin) => {
+      starts++;
+      await plugin.stages(5, { 'failure-policy': 'restart' });
+      cut = () => void plugin.conn.destroy();
+      await plugin.idle();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    world = makeWorld();
+    await world.host.start([settings('slow')], [], NO_NEEDS);
+    return { made: world, starts: () => starts, cut: () => cut() };
+  };
+
+  test('that dies at the same time is started once', async () => {
+    const { made, starts, cut } = await slow();
+    cut();
+    await new Promise((resolve) => setImmediate(resolve));
+    made.host.restart('slow', 'it did not undo');
+    await until('it runs again', () => starts() > 1 && made.state('slow') === 'running');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.deepEqual([starts(), made.host.list()[0]?.restarts], [2, 1]);
+  });
+
+  test('that dies while it leaves the configuration does not come back', async () => {
+    const { made, starts, cut } = await slow();
+    cut();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await made.host.apply([], [], NO_NEEDS), { ok: true });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.deepEqual([starts(), made.host.list()], [1, []]);
+  });
+
   test('stays down when the operator forbids restarts', async () => {
     goodPlugin('still');
     world = makeWorld();
