@@ -82,7 +82,8 @@ describe('long answers under load', { timeout: 240_000 }, () => {
   test('rib routes: every route once', async () => {
     const announced = flood.announced;
     isWhole(await answerOf(client('rib', 'routes', 'received', '--json'), 0));
-    assert.ok(flood.announced > announced, 'routes churned meanwhile');
+    // The speaker says now and then how far it is.
+    await eventually('routes churned meanwhile', () => (flood.announced > announced ? true : undefined));
   });
 
   test('rib routes | count', async () => {
