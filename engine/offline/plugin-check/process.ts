@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 const KEPT_BYTES = 64 * 1024;
+/** After the exit, a pipe that a forked process holds open is read this long. */
+const DRAIN_MS = 200;
 
 export class CheckedProcess {
   /** Exit code, or the signal's name. */
@@ -24,7 +26,18 @@ export class CheckedProcess {
     }
     this.exit = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve((this.ended = error.message)));
-      this.#child.once('close', (code, signal) => resolve((this.ended = code ?? signal ?? 'unknown')));
+      this.#child.once('exit', (code, signal) => {
+        // What it has left behind in its group goes with it; what left the group is not waited for.
+        this.kill();
+        const over = (): void => {
+          clearTimeout(drain);
+          this.#child.stdout?.destroy();
+          this.#child.stderr?.destroy();
+          resolve((this.ended = code ?? signal ?? 'unknown'));
+        };
+        const drain = setTimeout(over, DRAIN_MS);
+        this.#child.once('close', over);
+      });
     });
   }
 
