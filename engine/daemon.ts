@@ -1,6 +1,5 @@
 // The composition root: builds every part, wires it, starts in order, stops in reverse. Nothing imports it but the program.
-import { lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReactorPort } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
@@ -13,7 +12,7 @@ import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
 import { commandContext, type DaemonSteering, granted, sees } from './compose/command-context.ts';
-import { bindingsByPeer, ConfigInForce, logSettings, needs } from './compose/config-in-force.ts';
+import { bindingsByPeer, ConfigInForce, logSettings, needs, sinkSettings } from './compose/config-in-force.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
 import { applyPeers } from './compose/config-steps.ts';
 import { askAbout, type Asking, loadWithPlugins } from './compose/declarations.ts';
@@ -27,7 +26,6 @@ import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
-import { makeFolders } from './core/folders.ts';
 import type { Log } from './core/log.ts';
 import { RootLog } from './core/root-log.ts';
 import { type FileText, readSettled } from './core/settled-file.ts';
@@ -37,6 +35,10 @@ import type { BuiltinPlugin } from './host/plan.ts';
 import { type DeclarationAnswer, type DeclarationRow, declarationRow } from './host/query.ts';
 import { StateStore } from './host/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/stderr-relay.ts';
+import { ServiceLife } from './service/life.ts';
+import { openSink } from './service/log-sink.ts';
+import { withoutNotify } from './service/notify.ts';
+import { identityOf } from './service/privileges.ts';
 
 export interface DaemonOptions {
   /** A file, or the text of one that came by standard input. */
@@ -75,6 +77,7 @@ class Daemon {
   #configs: ConfigInForce | undefined;
   #rootLog: RootLog | undefined;
   #log: Log | undefined;
+  #service: ServiceLife | undefined;
   #host: PluginHost | undefined;
   #running: Running | undefined;
   #exitCode = 0;
@@ -101,11 +104,21 @@ class Daemon {
       return EXIT_FAILED;
     }
     this.#configs = new ConfigInForce(loaded.config);
-    this.#rootLog = new RootLog(logSettings(loaded.config));
+    const sink = attempt(() => openSink(sinkSettings(loaded.config)));
+    if (!sink.ok) {
+      process.stderr.write(`error: ${sink.reason}\n`);
+      return EXIT_FAILED;
+    }
+    this.#rootLog = new RootLog(logSettings(loaded.config), sink.value);
     this.#log = this.#rootLog.log('daemon');
+    this.#service = new ServiceLife({
+      settings: loaded.config.environment,
+      environment: this.#options.env,
+      log: this.#log,
+      sink: sink.value,
+      clock: this.#clock,
+    });
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
-    if (loaded.config.environment.logBackend === 'syslog')
-      this.#log.warn({}, 'the log backend syslog is not built, lines go to stderr');
     const closers: (() => Promise<void> | void)[] = [];
     const uncaught = (error: unknown): void => this.#uncaught(error);
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
@@ -122,7 +135,8 @@ class Daemon {
     }
     await this.#close(closers);
     process.off('uncaughtException', uncaught).off('unhandledRejection', uncaught);
-    this.#rootLog.flush();
+    await this.#service.release();
+    await sink.value.close();
     return this.#exitCode;
   }
 
@@ -144,6 +158,7 @@ class Daemon {
 
   /** During the start as well: plugins that are still coming up are not waited for. */
   stop(reason: string): void {
+    if (this.#stopReason === undefined) this.#service?.stopping(reason);
     this.#stopReason ??= reason;
     this.#stopping.abort();
     this.#end?.();
@@ -165,9 +180,11 @@ class Daemon {
   }
 
   #beginReload(): Promise<ReloadOutcome> {
-    this.#reloading = this.#reload()
-      .catch((error: unknown) => this.#refuse([error instanceof Error ? error.message : String(error)]))
-      .finally(() => (this.#reloading = undefined));
+    const done = this.#reload().catch((error: unknown) => this.#refuse([error instanceof Error ? error.message : String(error)]));
+    this.#service?.reload(
+      done.then((outcome) => (outcome.ok ? this.#status() : `${this.#status()}; the last reload was refused`)),
+    );
+    this.#reloading = done.finally(() => (this.#reloading = undefined));
     return this.#reloading;
   }
 
@@ -175,11 +192,13 @@ class Daemon {
     const configs = this.#configs;
     const rootLog = this.#rootLog;
     const log = this.#log;
-    if (configs === undefined || rootLog === undefined || log === undefined) return;
+    const service = this.#service;
+    if (configs === undefined || rootLog === undefined || log === undefined || service === undefined) return;
     const config = configs.active;
     const clock = this.#clock;
     const { env, flags } = this.#options;
     const uid = process.getuid?.() ?? 0;
+    service.claim();
 
     const registry = new CodecRegistry();
     const codecs: NlriCaller = {
@@ -246,11 +265,16 @@ class Daemon {
     const door = await ControlDoor.open({
       path: controlSocketPath(flags['control.socket'] ?? (config.environment.controlSocket || undefined), env, uid),
       uid,
+      ownerUid: service.uid,
       runner: dispatcher,
       log: rootLog.log('command.door'),
     });
     closers.push(() => door.close());
-    this.#takeMarksAway(config);
+    if (service.becomesAnother) {
+      for (const fault of await reactor.listen(config.reactor))
+        log.error({ fault, user: config.environment.user }, 'a listener could not be opened, and may not be later');
+      service.become(door.path);
+    }
 
     // The plugins of the reactor read its settings while they start: they are there before the peers are.
     await reactor.apply({ ...config.reactor, peers: [] });
@@ -267,7 +291,7 @@ class Daemon {
         peers: context.peers,
         bus,
         reactor,
-        state: new StateStore(stateDirectory(config, env)),
+        state: new StateStore(service.stateDirectory),
         dns: new DnsLookup({ clock }),
         maxDestinations: () => this.#configs?.active.environment.settings.number('fwd.dest.cap') ?? 4096,
         granted: (plugin, send, peer) => granted(steering, plugin, send, bus.directory.name(peer)),
@@ -282,10 +306,10 @@ class Daemon {
       startInReactor: (name, moduleUrl, pipe, bridge) => reactor.startPlugin(name, moduleUrl, pipe, bridge),
       stageTimeoutMs: config.environment.stageTimeoutMs,
       deliveryTimeoutMs: config.environment.deliveryTimeoutMs,
-      stateDirectory: stateDirectory(config, env),
+      stateDirectory: service.stateDirectory,
       configFolder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
       binFolder: dirname(fileURLToPath(import.meta.url)),
-      environment: env,
+      environment: service.environment,
       relayLevel: relayLevel(config.environment.logRelay),
       onFatal: (plugin, reason) => {
         log.error({ plugin, reason }, 'a plugin whose policy is fatal has failed, the daemon stops');
@@ -314,7 +338,7 @@ class Daemon {
     this.#running = { reactor, bus, transactions: new Transactions(parts) };
     await applyPeers(parts, config.reactor);
     await reactor.start();
-    this.#writeMarks(config, closers);
+    service.ready(this.#status(), () => reactor.statistics());
     const facts = { peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path };
     if (this.#options.quiet === true) log.info(facts, 'zest ready');
     else rootLog.announce('daemon', facts, 'zest ready');
@@ -390,7 +414,8 @@ class Daemon {
       builtins: this.#builtins,
       folder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
       binFolder: dirname(fileURLToPath(import.meta.url)),
-      environment: this.#options.env,
+      environment: withoutNotify(this.#options.env),
+      asUser: identityOf,
       clock: this.#clock,
       signal: this.#stopping.signal,
       known: (plugin) => this.#host?.declared(plugin),
@@ -402,30 +427,10 @@ class Daemon {
     return this.#host;
   }
 
-  /** What an earlier daemon may have left: nobody must take it for ours. */
-  #takeMarksAway(config: RunningConfig): void {
-    const { readyFile } = config.environment;
-    if (readyFile === '') return;
-    try {
-      if (lstatSync(readyFile).isFile()) unlinkSync(readyFile);
-    } catch {
-      // It is reported when it cannot be written.
-    }
-  }
-
-  /** The ready file and the pid file; taken away at the end. */
-  #writeMarks(config: RunningConfig, closers: (() => void)[]): void {
-    const { readyFile, pidFile } = config.environment;
-    for (const file of [readyFile, pidFile]) {
-      if (file === '') continue;
-      try {
-        makeFolders(dirname(file));
-        writeFileSync(file, `${process.pid}\n`);
-        if (file === pidFile) closers.push(() => takeOurs(file));
-      } catch (error) {
-        this.#log?.error({ file, error: error instanceof Error ? error.message : String(error) }, 'a file could not be written');
-      }
-    }
+  /** For the service manager. */
+  #status(): string {
+    const peers = this.#configs?.active.reactor.peers.length ?? 0;
+    return `running: ${peers} peers, ${this.#host?.list().length ?? 0} plugins`;
   }
 
   /** In reverse; what fails to close does not keep the rest from closing. Sessions get their Cease while the plugins still live. */
@@ -442,22 +447,18 @@ class Daemon {
   }
 }
 
-/** Takes the pid file away, unless another daemon has written its own there. */
-function takeOurs(file: string): void {
-  if (readFileSync(file, 'utf8').trim() === String(process.pid)) unlinkSync(file);
+function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string } {
+  try {
+    return { ok: true, value: make() };
+  } catch (error) {
+    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 interface Running {
   readonly reactor: ReactorPort;
   readonly bus: EventBus;
   readonly transactions: Transactions;
-}
-
-/** design §5: `ze.state.dir`, else `$XDG_STATE_HOME/zest`, else `~/.local/state/zest`. */
-function stateDirectory(config: RunningConfig, env: Environment): string | undefined {
-  if (config.environment.stateDir !== '') return config.environment.stateDir;
-  const base = env['XDG_STATE_HOME'] ?? (env['HOME'] === undefined ? undefined : join(env['HOME'], '.local', 'state'));
-  return base === undefined || base === '' ? undefined : join(base, 'zest');
 }
 
 function relayLevel(text: string): RelayLevel {

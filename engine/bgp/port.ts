@@ -393,6 +393,10 @@ export interface CachedUpdate {
 export interface ReactorPort {
   /** Sets the whole wanted state; unchanged peers keep their session untouched. */
   apply(settings: ReactorSettings): Promise<ApplyReport>;
+  /**
+   * Binds what these settings listen on, for who may not bind later; a connection is closed unread until `start`. Resolves to the faults.
+   */
+  listen(settings: ReactorSettings): Promise<readonly string[]>;
   /** Lets peers connect and accept (after the plugins are ready). */
   start(): Promise<void>;
   snapshot(peers?: readonly number[]): Promise<readonly PeerSnapshot[]>;

@@ -145,6 +145,10 @@ export class Reactor implements ReactorPort {
     return { ...report, faults };
   }
 
+  listen({ peers, portOverride }: ReactorSettings): Promise<readonly string[]> {
+    return this.#stopped ? Promise.resolve([]) : this.#listeners.set(wantedListeners(peers, portOverride));
+  }
+
   async start(): Promise<void> {
     if (this.#started || this.#stopped) return;
     this.#started = true;
@@ -398,14 +402,8 @@ export class Reactor implements ReactorPort {
   }
 
   #wantedListeners(): readonly ListenAddress[] {
-    const override = this.#plane.settings.portOverride;
-    const wanted = new Map<string, ListenAddress>();
-    for (const { settings } of this.#plane.peers.all()) {
-      if (!settings.accept) continue;
-      const port = override > 0 ? override : settings.localPort;
-      wanted.set(`${settings.localAddress} ${port}`, { address: settings.localAddress, port });
-    }
-    return [...wanted.values()];
+    const peers = [...this.#plane.peers.all()].map(({ settings }) => settings);
+    return wantedListeners(peers, this.#plane.settings.portOverride);
   }
 
   #on(index: number, act: (peer: Peer) => string | undefined): Promise<string | undefined> {
@@ -435,4 +433,14 @@ function sameList(a: readonly string[], b: readonly string[]): boolean {
 
 function expired(id: number): string {
   return `update-id expired or not found: ${id}`;
+}
+
+function wantedListeners(peers: readonly PeerSettings[], override: number): readonly ListenAddress[] {
+  const wanted = new Map<string, ListenAddress>();
+  for (const { accept, localAddress, localPort } of peers) {
+    if (!accept) continue;
+    const port = override > 0 ? override : localPort;
+    wanted.set(`${localAddress} ${port}`, { address: localAddress, port });
+  }
+  return [...wanted.values()];
 }

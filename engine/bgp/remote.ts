@@ -76,6 +76,7 @@ type Tell =
 
 const METHODS: ReadonlySet<string> = new Set<Method>([
   'apply',
+  'listen',
   'start',
   'snapshot',
   'teardown',
@@ -214,6 +215,9 @@ export class RemoteReactor implements ReactorPort {
 
   apply(settings: ReactorSettings): Promise<ApplyReport> {
     return this.#call('apply', settings);
+  }
+  listen(settings: ReactorSettings): Promise<readonly string[]> {
+    return this.#call('listen', settings);
   }
   start(): Promise<void> {
     return this.#call('start');

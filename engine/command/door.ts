@@ -25,6 +25,8 @@ export interface CommandRunner {
 export interface DoorOptions {
   readonly path: string;
   readonly uid: number;
+  /** The user the daemon becomes: a folder or an old socket of that user will do as well. */
+  readonly ownerUid?: number | undefined;
   readonly runner: CommandRunner;
   readonly log: Log;
   /** Default 64. */
@@ -61,8 +63,8 @@ export class ControlDoor {
 
   /** Opens the socket. Rejects when another daemon is alive behind it, or when the place cannot be trusted. */
   static async open(options: DoorOptions): Promise<ControlDoor> {
-    prepareFolder(options.path, options.uid);
-    const stale = await staleSocket(options.path, options.uid);
+    prepareFolder(options.path, options.uid, options.ownerUid);
+    const stale = await staleSocket(options.path, [options.uid, options.ownerUid ?? options.uid]);
     if (stale !== undefined) removeStale(options.path, stale);
     const server = createServer({ allowHalfOpen: false });
     await listen(server, options.path);
@@ -132,11 +134,11 @@ export class ControlDoor {
 }
 
 /** Looks at what stands at the path: nothing, or a socket nobody listens on (its inode). Throws for everything else. */
-async function staleSocket(path: string, uid: number): Promise<bigint | undefined> {
+async function staleSocket(path: string, owners: readonly number[]): Promise<bigint | undefined> {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (!stat.isSocket()) throw new Error(`${path} exists and is not a socket`);
-  if (stat.uid !== BigInt(uid)) throw new Error(`${path} belongs to user ${stat.uid}, not to ${uid}`);
+  if (!owners.includes(Number(stat.uid))) throw new Error(`${path} belongs to user ${stat.uid}, not to ${owners[0] ?? 0}`);
   const failure = await new Promise<string>((resolve) => {
     const probe = connect(path);
     const timer = setTimeout(() => probe.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), PROBE_MS);

@@ -5,6 +5,7 @@ import type { ReactorSettings } from '../bgp/port.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { LogLevel, LogSettings } from '../core/root-log.ts';
 import type { StartupNeeds } from '../host/plan.ts';
+import type { SinkSettings } from '../service/log-sink.ts';
 
 export class ConfigInForce {
   active: RunningConfig;
@@ -60,13 +61,11 @@ export function needs(config: RunningConfig): StartupNeeds {
 }
 
 export function logSettings(config: RunningConfig): LogSettings {
-  const { logLevels, logDestination, logBackend, settings } = config.environment;
-  const { '': level = 'warn', ...subsystems } = logLevels as Readonly<Record<string, LogLevel>>;
-  const format = settings.text('log.format');
-  return {
-    level,
-    subsystems,
-    format: format === 'json' ? 'json' : 'text',
-    destination: logBackend === 'stdout' || logDestination === 'stdout' ? 'stdout' : 'stderr',
-  };
+  const { '': level = 'warn', ...subsystems } = config.environment.logLevels as Readonly<Record<string, LogLevel>>;
+  return { level, subsystems };
+}
+
+export function sinkSettings(config: RunningConfig): SinkSettings {
+  const { logDestination: destination, logBackend: backend, logFile: file, settings } = config.environment;
+  return { backend, destination, file, format: settings.text('log.format') === 'json' ? 'json' : 'text' };
 }

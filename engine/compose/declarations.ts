@@ -10,11 +10,14 @@ import type { PluginSettings } from '../config/plugin-settings.ts';
 import { PluginSchemas } from '../config/plugin-schemas.ts';
 import { Settings } from '../config/settings.ts';
 import type { BuiltinPlugin } from '../host/plan.ts';
+import type { Identity } from '../host/query-child.ts';
 import { type DeclarationAnswer, queryDeclarations, type QueryOptions } from '../host/query.ts';
 
 export interface Asking extends Omit<QueryOptions, 'timeoutMs'> {
   /** What a running plugin has declared in stage 1: it is not asked again. */
   readonly known?: ((plugin: PluginSettings) => DeclareRegistrationInput | undefined) | undefined;
+  /** As whom programs are asked, where the text names a user the daemon becomes (`daemon/user`). */
+  readonly asUser?: ((user: string) => Identity | undefined) | undefined;
 }
 
 export interface Loaded {
@@ -35,7 +38,8 @@ export async function loadWithPlugins(text: string, options: LoadOptions, asking
   if (first.ok && !known.some(({ declaration }) => brings(declaration))) return { result: first, options: shipped };
   const strangers = plugins.filter((plugin) => !known.some((one) => one.plugin === plugin.name));
   const unknown = !first.ok && first.unknownNames;
-  const answers = unknown && strangers.length > 0 ? await askAbout(strangers, options, asking) : [];
+  const identity = first.ok ? undefined : asking.asUser?.(first.environment.user);
+  const answers = unknown && strangers.length > 0 ? await askAbout(strangers, options, { ...asking, identity }) : [];
   if (known.length + answers.length === 0) return { result: first, options: shipped };
   const brought = [...ofBuiltins(asking.builtins), ...known];
   const notes: PluginNote[] = [];

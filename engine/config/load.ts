@@ -63,6 +63,7 @@ export type LoadResult =
       readonly plugins: readonly PluginSettings[];
       /** Some fault is a name that the schema does not know: a plugin may. */
       readonly unknownNames: boolean;
+      readonly environment: DaemonEnvironment;
     };
 
 let base: SchemaTree | undefined;
@@ -104,7 +105,7 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   checkListeners(root, findings);
   if (findings.failed) {
     const unknownNames = findings.unknownNames > 0;
-    return { ok: false, faults: findings.sorted(), warnings: findings.warnings, plugins, unknownNames };
+    return { ok: false, faults: findings.sorted(), warnings: findings.warnings, plugins, unknownNames, environment };
   }
   const config = new RunningConfig({
     syntax,
@@ -142,9 +143,11 @@ function readEnvironment(root: Branch, options: LoadOptions, findings: Findings)
     logLevels: settings.logLevels(),
     logBackend: settings.text('log.backend'),
     logDestination: settings.text('log.destination'),
+    logFile: settings.text('log.file'),
     logRelay: settings.text('log.relay'),
     pidFile: settings.text('pid.file'),
     readyFile: settings.text('ready.file'),
+    user: settings.text('daemon.user'),
     controlSocket: settings.text('control.socket'),
     stateDir: settings.text('state.dir'),
     reactorThread: settings.flag('reactor.thread'),

@@ -12,11 +12,15 @@ export interface DaemonEnvironment {
   readonly logLevels: Readonly<Record<string, string>>;
   readonly logBackend: string;
   readonly logDestination: string;
+  /** '' = none. */
+  readonly logFile: string;
   /** Lowest level of plugins' lines that is passed on. */
   readonly logRelay: string;
   /** '' = none. */
   readonly pidFile: string;
   readonly readyFile: string;
+  /** The daemon becomes this user once its ports are bound; '' = it stays who it is. */
+  readonly user: string;
   /** '' = the default place, see engine/core/control-socket. */
   readonly controlSocket: string;
   readonly stateDir: string;

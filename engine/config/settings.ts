@@ -28,9 +28,11 @@ export const SETTINGS: readonly SettingSpec[] = [
   row('log.level', 'level', 'warn', 'log/level', 'level of every subsystem that has none of its own'),
   row('log.backend', 'text', 'stderr', 'log/backend', 'where log lines go: stderr, stdout, syslog'),
   row('log.format', 'text', 'text', '', 'log lines for people (text) or for machines (json)'),
-  row('log.destination', 'text', '', 'log/destination', 'host:port of syslog'),
+  row('log.destination', 'text', '', 'log/destination', "host:port of a syslog collector, a socket's path; empty is /dev/log"),
+  row('log.file', 'text', '', 'log/file', 'file for log lines, opened anew at SIGHUP'),
   row('log.relay', 'level', 'warn', 'log/relay', "lowest level of plugins' lines that is passed on"),
   row('pid.file', 'text', '', 'daemon/pid', 'file that holds the process id'),
+  row('daemon.user', 'text', '', 'daemon/user', 'user to become once every port is bound'),
   row('ready.file', 'text', '', 'ready/file', 'file written when the daemon is up'),
   row('control.socket', 'text', '', 'control/socket', 'path of the Unix socket of the command line'),
   row('state.dir', 'text', '', 'state/dir', 'folder for certificates and state'),
@@ -156,7 +158,7 @@ export class Settings {
 
   /** Levels by subsystem; '' is the level of every other. */
   logLevels(): Readonly<Record<string, string>> {
-    const own = ['ze.log.backend', 'ze.log.format', 'ze.log.destination', 'ze.log.relay', 'ze.log.level'];
+    const own = ['backend', 'format', 'destination', 'file', 'relay', 'level'].map((name) => `ze.log.${name}`);
     const named = this.all().filter((setting) => setting.name.startsWith('ze.log.') && !own.includes(setting.name));
     const rows = named.map((setting): [string, string] => [setting.name.slice('ze.log.'.length), setting.value]);
     return Object.fromEntries<string>([['', this.text('log.level')], ...rows]);

@@ -9,10 +9,17 @@ export function formatRecord(line: string): string {
   } catch {
     return line;
   }
-  const { level, time, subsystem, msg, ...fields } = record;
-  const pairs = Object.entries(fields).map(([key, value]) => `${key}=${printable(value)}`);
-  const words = [String(time), String(level).padEnd(5), String(subsystem), String(msg), ...pairs];
-  return `${unicodeEscaped(words.join('  '))}\n`;
+  const { time, level } = record;
+  return `${String(time)}  ${String(level).padEnd(5)}  ${recordText(record)}\n`;
+}
+
+/** The same without time, level and newline, for whoever keeps these apart (syslog): never more than one line. */
+export function recordText(record: Readonly<Record<string, unknown>>): string {
+  const { subsystem, msg, ...fields } = record;
+  const pairs = Object.entries(fields)
+    .filter(([key]) => key !== 'level' && key !== 'time')
+    .map(([key, value]) => `${key}=${printable(value)}`);
+  return unicodeEscaped([String(subsystem), String(msg), ...pairs].join('  '));
 }
 
 function printable(value: unknown): string {

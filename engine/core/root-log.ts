@@ -2,7 +2,6 @@
 // the last records for `log recent`.
 import pino from 'pino';
 import type { Log } from './log.ts';
-import { formatRecord } from './log-text.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'disabled'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -11,9 +10,20 @@ export interface LogSettings {
   readonly level: LogLevel;
   /** `bgp.session` → level; a subsystem without an entry takes its parent's (`bgp`), then `level`. */
   readonly subsystems: Readonly<Record<string, LogLevel>>;
-  /** `json` for machines, `text` for people. */
-  readonly format: 'json' | 'text';
-  readonly destination: 'stderr' | 'stdout';
+}
+
+/** Where records go. Never throws, never makes its caller wait: what it cannot take is dropped and counted. */
+export interface LogSink {
+  /** One record: a line of JSON with its newline. */
+  write(record: string): void;
+  /** Writes out what is held; for the end of the process. */
+  flush(): void;
+  /** Opens its file anew, for whoever has moved it away. Says why it could not; lines then still go where they went. */
+  reopen(): string | undefined;
+  /** Nothing is written any more. */
+  close(): Promise<void>;
+  /** Records that were not taken. */
+  readonly dropped: number;
 }
 
 export interface RecentRecord {
@@ -38,11 +48,9 @@ const SUBSYSTEMS = [
   'plugin.stage',
 ];
 const RECENT_LIMIT = 1000;
-/** Bytes the sink may hold back when nobody reads it; beyond it records are dropped and counted. */
-const SINK_LIMIT = 4 * 1024 * 1024;
 
 export class RootLog {
-  readonly #sink: ReturnType<typeof pino.destination>;
+  readonly sink: LogSink;
   readonly #pino: pino.Logger;
   readonly #recent: RecentRecord[] = [];
   /** Every subsystem that has asked for its log. */
@@ -51,16 +59,11 @@ export class RootLog {
   #default: LogLevel;
   /** Changes whenever a level does, so that children look theirs up again. */
   generation = 0;
-  /** Records the sink refused because nobody read it. */
-  dropped = 0;
 
-  constructor(settings: LogSettings) {
+  constructor(settings: LogSettings, sink: LogSink) {
     this.#default = settings.level;
     this.#levels = new Map(Object.entries(settings.subsystems));
-    this.#sink = pino.destination({ dest: settings.destination === 'stdout' ? 1 : 2, sync: false, maxLength: SINK_LIMIT });
-    this.#sink.on('drop', () => this.dropped++);
-    this.#sink.on('error', () => this.dropped++);
-    const stream = settings.format === 'json' ? this.#sink : { write: (line: string) => this.#sink.write(formatRecord(line)) };
+    this.sink = sink;
     this.#pino = pino(
       {
         level: 'trace',
@@ -69,7 +72,7 @@ export class RootLog {
         formatters: { level: (label) => ({ level: label }) },
         redact: { paths: ['secret', 'token', 'password', '*.secret', '*.token', '*.password'], censor: '(secret)' },
       },
-      stream,
+      sink,
     );
   }
 
@@ -132,11 +135,7 @@ export class RootLog {
 
   /** Writes out what is held; for the end of the process. */
   flush(): void {
-    try {
-      this.#sink.flushSync();
-    } catch {
-      // A sink that is gone takes nothing more.
-    }
+    this.sink.flush();
   }
 }
 

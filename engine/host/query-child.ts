@@ -17,6 +17,13 @@ export interface QueryChildOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly identity?: Identity | undefined;
+}
+
+/** A user and a group of the system. */
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /** `line`: the declaration as it came. `ended`: the program went without one. */
@@ -60,6 +67,7 @@ export function askChild(options: QueryChildOptions): Promise<ChildAnswer> {
       env: options.environment,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.identity === undefined ? {} : { uid: options.identity.uid, gid: options.identity.gid }),
     });
     const kill = (): void => {
       if (child.pid === undefined) return;

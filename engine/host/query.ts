@@ -12,7 +12,7 @@ import { visible } from '../core/visible.ts';
 import { isModulePath, loadPlugin, moduleUrlOf } from './load-plugin.ts';
 import { findBinder, shellCommand } from './parent-death.ts';
 import type { BuiltinPlugin } from './plan.ts';
-import { askChild, type ChildAnswer, queryEnvironment } from './query-child.ts';
+import { askChild, type ChildAnswer, type Identity, queryEnvironment } from './query-child.ts';
 import { clamp, quote } from './quote.ts';
 import { policyOf } from './registration.ts';
 import { checkDeclaration } from './registration-checks.ts';
@@ -43,6 +43,8 @@ export interface QueryOptions {
   /** Of each plugin (`ze.plugin.query.timeout`). */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** As whom programs run; as the daemon where there is none. */
+  readonly identity?: Identity | undefined;
 }
 
 /** A row of `show plugin declarations`, under the names it is shown by. */
@@ -102,6 +104,7 @@ async function queryOne(plugin: PluginSettings, options: QueryOptions, binder: s
     clock: options.clock,
     timeoutMs: options.timeoutMs,
     signal: options.signal,
+    identity: options.identity,
   });
   return ofChild(plugin.name, answer, options.timeoutMs);
 }

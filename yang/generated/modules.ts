@@ -552,7 +552,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container daemon {
       description "The process";
       leaf pid { type string; description "File that holds the process id"; }
-      leaf user { type string; ze:not-built "warn"; description "User to drop to"; }
+      leaf user { type string; description "User to drop to"; }
     }
     container log {
       ze:allow-unknown-fields;
@@ -864,6 +864,9 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       description "Readiness";
       leaf file { type string { length "1..4096"; } description "Written when the daemon is up"; }
     }
+  }
+  augment "/zh:environment/zh:log" {
+    leaf file { type string { length "1..4096"; } description "Takes the lines in place of stderr and stdout; opened anew at SIGHUP"; }
   }
   augment "/zh:environment/zh:reactor" {
     leaf thread { type boolean; default "true"; description "Run sockets and sessions in a thread of their own"; }
