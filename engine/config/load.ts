@@ -19,12 +19,12 @@ import { type Branch, branchOf, Reader, type Value } from './effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
 import { withJoinedDefaults } from './joined-defaults.ts';
-import { parseConfig } from './parser.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
 import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
 import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
 import { checkSchemaRules } from './schema-rules.ts';
 import { type Environment, Settings } from './settings.ts';
+import { readSyntax } from './set-format/index.ts';
 import type { SyntaxTree } from './syntax-tree.ts';
 import { makeValidators, type Registered } from './validators.ts';
 
@@ -78,7 +78,7 @@ export function configSchema(): SchemaTree {
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const findings = new Findings();
   const schema = (options.schema ?? configSchema()).root;
-  const syntax = parseConfig(text, options.path, schema, makeValidators(options), findings);
+  const syntax = readSyntax(text, options.path, schema, makeValidators(options), findings);
   return loadTree(syntax, options, findings);
 }
 

@@ -1,12 +1,13 @@
 // Syntax tree to hierarchical text: four blanks a level, comments kept, values quoted where they must be. What is printed
 // reads back as the same tree.
-import { extension, type LeafNode } from '../../yang/compile/schema.ts';
+import { extension } from '../../yang/compile/schema.ts';
 import {
   append,
   type ConfigStatement,
   type EntryStatement,
   type FreeStatement,
   type LeafListStatement,
+  type LeafStatement,
   type Member,
   type SyntaxTree,
 } from './syntax-tree.ts';
@@ -23,6 +24,13 @@ export function printConfig(tree: SyntaxTree, options: PrintOptions = {}): strin
   const printer = new Printer(options.secrets ?? true);
   printer.statements(tree.children, '');
   printer.comments(tree.closing, '');
+  return printer.text();
+}
+
+/** One statement as hierarchical text. */
+export function printStatement(statement: ConfigStatement, options: PrintOptions = {}): string {
+  const printer = new Printer(options.secrets ?? true);
+  printer.statements([statement], '');
   return printer.text();
 }
 
@@ -76,10 +84,10 @@ class Printer {
     const start = this.#before(statement, indent);
     switch (statement.kind) {
       case 'leaf':
-        this.#line(`${start}${statement.name}${this.#value(statement.schema, statement.value)};`, statement.trailing);
+        this.#line(`${start}${statement.name}${leafText(statement, { secrets: this.#secrets })};`, statement.trailing);
         return;
       case 'leaf-list':
-        this.#line(`${start}${statement.name} ${members(statement)};`, statement.trailing);
+        this.#line(`${start}${statement.name} ${membersText(statement)};`, statement.trailing);
         return;
       case 'container':
         if (statement.schema.presence === true && statement.children.length === 0 && statement.closing.length === 0) {
@@ -116,11 +124,6 @@ class Printer {
     this.#line(`${indent}}`, block.trailing);
   }
 
-  #value(schema: LeafNode, value: string): string {
-    if (schema.type.base === 'empty') return '';
-    return !this.#secrets && extension(schema, 'sensitive') !== undefined ? ` ${MASK}` : ` ${quote(value)}`;
-  }
-
   /** `family { ipv4/unicast { … } ipv6/unicast { … } }`: one block, an entry a line where its fields are plain. */
   #inlineList(entries: readonly EntryStatement[], indent: string): void {
     const first = entries[0]!;
@@ -143,7 +146,7 @@ function isInline(statement: ConfigStatement): boolean {
 }
 
 /** The entry's fields as words in the schema's order, when they can be written so. */
-function positional(entry: EntryStatement): string[] | undefined {
+export function positional(entry: EntryStatement): string[] | undefined {
   if (entry.closing.length > 0) return undefined;
   const fields = entry.schema.children.filter((child) => !entry.schema.keys.includes(child.name));
   const words: string[] = [];
@@ -163,7 +166,13 @@ function rawWord(member: Member): string {
   return '[]()'.includes(member.text) && member.text.length === 1 ? member.text : quote(member.text);
 }
 
-function members(statement: LeafListStatement): string {
+/** The value behind its blank; masked when it is a secret and these are not shown. */
+export function leafText({ schema, value }: LeafStatement, { secrets = true }: PrintOptions = {}): string {
+  if (schema.type.base === 'empty') return '';
+  return !secrets && extension(schema, 'sensitive') !== undefined ? ` ${MASK}` : ` ${quote(value)}`;
+}
+
+export function membersText(statement: LeafListStatement): string {
   const words = statement.members.map((member) => `${member.inactive ? 'inactive:' : ''}${quote(member.text)}`);
   return words.length === 1 ? words[0]! : `[ ${words.join(' ')} ]`;
 }

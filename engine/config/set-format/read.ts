@@ -1,0 +1,91 @@
+// A set text to the same tree that a hierarchical text makes. Lines are applied in their order, as in an editor.
+import type { ContainerNode } from '../../../yang/compile/schema.ts';
+import { didYouMean } from '../values.ts';
+import { clamp, type Findings } from '../fault.ts';
+import { LexFault, type Token } from '../lexer.ts';
+import { describe, type Head, MAXIMUM_TEXT, Parser } from '../parser.ts';
+import { append, type SyntaxTree } from '../syntax-tree.ts';
+import type { Validators } from '../validators.ts';
+import { Applier } from './apply.ts';
+import { SET_VERBS, withoutMetadata } from './format.ts';
+import { PathReader } from './path.ts';
+
+/** Reads a whole set text. Always answers a tree; what is wrong is in `findings`. Never throws for any text. */
+export function parseSetConfig(
+  text: string,
+  origin: string,
+  schema: ContainerNode,
+  validators: Validators,
+  findings: Findings,
+): SyntaxTree {
+  const tree: SyntaxTree = { origin, schema, children: [], closing: [] };
+  if (text.length > MAXIMUM_TEXT) {
+    findings.fault({ line: 1, column: 1 }, '', `the text has ${text.length} characters (max ${MAXIMUM_TEXT})`);
+    return tree;
+  }
+  try {
+    new SetReader(new Parser(withoutMetadata(text).text, origin, validators, findings), tree).file();
+  } catch (fault) {
+    if (!(fault instanceof LexFault)) throw fault;
+    findings.fault(fault.place, '', fault.message);
+  }
+  return tree;
+}
+
+class SetReader {
+  readonly #parser: Parser;
+  readonly #tree: SyntaxTree;
+  readonly #applier: Applier;
+
+  constructor(parser: Parser, tree: SyntaxTree) {
+    this.#parser = parser;
+    this.#tree = tree;
+    this.#applier = new Applier({ origin: tree.origin, reading: true });
+  }
+
+  file(): void {
+    const { lexer } = this.#parser;
+    let pending: string[] = [];
+    while (true) {
+      const token = lexer.peek();
+      const comments = [...pending, ...token.comments.map((comment) => comment.text)];
+      pending = [];
+      lexer.next();
+      if (token.kind === 'end') {
+        append(this.#tree.closing, comments);
+        return;
+      }
+      if (token.kind === ';') pending = comments;
+      else this.#line(token, { place: token, inactive: false, comments, blank: token.blank });
+    }
+  }
+
+  #line(verb: Token, head: Head): void {
+    if (verb.kind !== 'word' || !SET_VERBS.includes(verb.text)) {
+      this.#unknownVerb(verb);
+      this.#parser.recover(verb);
+      return;
+    }
+    const making = verb.text === 'set';
+    const start = { schema: this.#tree.schema, path: '' };
+    const plan = new PathReader(this.#parser, start, making ? 'make' : 'name').read(head);
+    if (plan === undefined) return;
+    const root = this.#tree.children;
+    const applied = making
+      ? this.#applier.set(root, plan)
+      : verb.text === 'delete'
+        ? this.#applier.delete(root, plan)
+        : this.#applier.mark(root, plan, verb.text !== 'activate');
+    if (!applied.ok) {
+      const { place, message, hint } = applied.refusal;
+      this.#parser.findings.fault(place, plan.path, message, { hint });
+    }
+  }
+
+  #unknownVerb(token: Token): void {
+    const expected = 'set, delete or inactive';
+    const what = token.kind === 'word' ? `"${clamp(token.text)}"` : describe(token);
+    const hint = token.kind === 'word' ? didYouMean(token.text, SET_VERBS) : undefined;
+    this.#parser.findings.fault(token, '', `a line begins with ${expected}, not ${what}`, { expected, hint });
+  }
+}
