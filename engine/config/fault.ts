@@ -38,6 +38,8 @@ export class Findings {
   readonly warnings: ConfigWarning[] = [];
   /** Names (of statements, of families) that the schema does not know: a plugin may. */
   unknownNames = 0;
+  /** Faults of values: the statement is in the tree all the same, so that it can be shown, edited and written back. */
+  valueFaults = 0;
   #dropped = 0;
   /** Faults of the text itself; those behind them may only follow from it. */
   #read = 0;
@@ -62,6 +64,11 @@ export class Findings {
   /** No more faults are kept: what costs time to say of one can be left out. */
   get full(): boolean {
     return this.faults.length >= MAXIMUM_FAULTS;
+  }
+
+  /** Some statement could not be read and is not in the tree. */
+  get incomplete(): boolean {
+    return this.faults.length + this.#dropped > this.valueFaults;
   }
 
   get failed(): boolean {

@@ -222,6 +222,7 @@ export class Parser {
       (typeof own === 'string' ? checkNamed(own, text, this.#validators) : undefined);
     if (fault === undefined) return;
     if (fault.expected?.includes(FAMILY_EXPECTED) === true) this.findings.unknownNames++;
+    this.findings.valueFaults++;
     this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
   }
 

@@ -48,6 +48,11 @@ class SetPrinter {
     }
   }
 
+  named(statement: ConfigStatement, prefix: string, name: string): void {
+    this.#statement(statement, false, prefix, name);
+    if (statement.inactive && !name.startsWith('inactive:')) this.#lines.push(`inactive ${prefix}${name}`);
+  }
+
   #line(path: string, trailing: string): void {
     this.#lines.push(trailing === '' ? `set ${path}` : `set ${path} # ${trailing}`);
   }
@@ -158,4 +163,25 @@ function keysOf(statement: ConfigStatement): string {
 
 function readsAsField(schema: ListNode, key: string): boolean {
   return childOf(schema, key.replace(/\(\d+\)$/, '')) !== undefined;
+}
+
+/** What each of some statements of one block is called in a path. */
+export function namesOf(statements: readonly ConfigStatement[]): readonly string[] {
+  return wordsOf(statements).map(({ name }) => name);
+}
+
+/** The lines of one statement that is called `name` in its block, comments and empty lines left out. A freeform block is one element. */
+export function linesOf(statement: ConfigStatement, prefix: string, name: string, options: PrintOptions = {}): readonly string[] {
+  const printer = new SetPrinter(options);
+  printer.named(withoutComments(statement), prefix === '' ? '' : `${prefix} `, name);
+  return printer
+    .text()
+    .split(/\n(?=set |inactive |$)/)
+    .filter((line) => line !== '');
+}
+
+function withoutComments<T extends ConfigStatement>(statement: T): T {
+  const children = 'children' in statement ? statement.children?.map((child) => withoutComments(child)) : undefined;
+  const bare = { ...statement, comments: [], trailing: '', blank: false };
+  return children === undefined ? bare : { ...bare, children, closing: [] };
 }
