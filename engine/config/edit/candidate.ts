@@ -66,7 +66,7 @@ export class Candidate {
     const planned = this.plan(piece, 'make');
     if (!planned.ok) return planned;
     const { steps, targets } = planned.plan;
-    if (targets.length > 0 || steps.length === 0 || steps.at(-1)?.schema.kind === undefined)
+    if (targets.length > 0 || steps.length === 0 || steps.some(isLine))
       return wrong(piece.column, `${clamp(piece.text.trim())} is no block to go to`, 'set it from here');
     this.context = steps.map(stepWords);
     return { ok: true, changed: 0 };
@@ -182,7 +182,7 @@ export class Candidate {
     const steps = this.#stepsOf(planned.plan);
     const { found } = planned.located;
     const [only] = found;
-    const block = (planned.plan.targets.length === 0 ? steps : steps).join(' ');
+    const block = steps.join(' ');
     if (
       found.length === 1 &&
       only !== undefined &&

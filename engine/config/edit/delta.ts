@@ -163,7 +163,11 @@ function marked(sign: string, statement: ConfigStatement): string[] {
 
 /** The lines that make the one tree into the other, as they would be typed. */
 export function deltaCommands(found: readonly Difference[], secrets = true): readonly string[] {
-  return found.flatMap((one) => {
+  return found.flatMap((one) => commandsOf(one, secrets).map((command) => command.replaceAll(/\n\s*/g, ' ')));
+}
+
+function commandsOf(one: Difference, secrets: boolean): readonly string[] {
+  {
     const path = one.block === '' ? one.name : `${one.block} ${one.name}`;
     switch (one.kind) {
       case 'added':
@@ -181,5 +185,5 @@ export function deltaCommands(found: readonly Difference[], secrets = true): rea
       case 'order':
         return [];
     }
-  });
+  }
 }

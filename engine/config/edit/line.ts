@@ -85,8 +85,10 @@ function wordsOf(text: string): { readonly words: readonly Word[] } | { readonly
       quoted = true;
       const open = at++;
       while (at < text.length && text[at] !== c) {
-        if (text[at] === '\\') at++;
-        value += text[at] ?? '';
+        if (text[at] === '\\') {
+          const next = text[++at] ?? '';
+          value += next === 'n' ? '\n' : next === 't' ? '\t' : next;
+        } else value += text[at] ?? '';
         at++;
       }
       if (at >= text.length) return { column: open + 1, message: `unterminated string: ${clamp(text.slice(open))}` };
