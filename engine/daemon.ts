@@ -286,6 +286,7 @@ class Daemon {
       services: engineServices({
         dispatcher,
         routes,
+        queue: originations,
         codec,
         registry,
         peers: context.peers,

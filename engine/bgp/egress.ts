@@ -23,6 +23,7 @@ import { Groups } from './groups.ts';
 import type { Group } from './groups.ts';
 import { Originator } from './originate.ts';
 import type { OriginateHost } from './originate.ts';
+import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
 import type { Peer } from './peer.ts';
 import type { Origination, OriginationResult } from './port.ts';
 import type { Sources } from './route-packer.ts';
@@ -83,6 +84,7 @@ export class Egress implements ExportHost, OriginateHost {
 
   constructor(host: EgressHost) {
     this.#host = host;
+    this.originated = host.originated;
     this.chunks = host.chunks;
     this.sources = {
       external: (index) => this.#external(index),
@@ -364,6 +366,12 @@ export class Egress implements ExportHost, OriginateHost {
     return results;
   }
 
+  originateBatch(batch: OriginationBatch): OriginationCounts {
+    const counts = this.#originator.originateBatch(batch);
+    this.flushLater();
+    return counts;
+  }
+
   sendOriginated(...route: Parameters<Originator['send']>): boolean {
     const sent = this.#originator.send(...route);
     this.flushLater();
@@ -400,9 +408,8 @@ export class Egress implements ExportHost, OriginateHost {
     this.flushLater();
   }
 
-  originated(...route: Parameters<OriginateHost['originated']>): void {
-    this.#host.originated(...route);
-  }
+  /** The host's own: this is called for every route. */
+  readonly originated: OriginateHost['originated'];
 
   // Leaving.
 

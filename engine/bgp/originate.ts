@@ -15,6 +15,15 @@ import { FULL, TOO_LARGE, endOfRib } from '../../sdk/wire/writer.ts';
 import type { Courier } from './courier.ts';
 import { originRule, selfNextHop, shaped, takesIpv6NextHop, u32 } from './export-rule.ts';
 import type { Group } from './groups.ts';
+import {
+  ANNOUNCE,
+  ATTRIBUTES,
+  COUNTS,
+  type OriginationBatch,
+  type OriginationCounts,
+  SCOPE,
+  WHOLE,
+} from './origination-batch.ts';
 import type { Peer } from './peer.ts';
 import type { Origination, OriginationResult } from './port.ts';
 
@@ -99,6 +108,8 @@ export class Originator {
   #nextHop: Uint8Array = NONE;
   #meta = '';
   #version = 1;
+  /** Of a run, one after another. */
+  readonly #result = { announced: 0, withdrawn: 0, peersAffected: 0, routesSent: 0, warnings: [] as string[] };
   #built: Built[] = [];
 
   constructor(host: OriginateHost) {
@@ -107,6 +118,60 @@ export class Originator {
 
   originate(batch: readonly Origination[]): readonly OriginationResult[] {
     return batch.map((one) => this.#one(one));
+  }
+
+  /** The same for commands that came as columns. */
+  originateBatch({ commands, records, owners, audiences, whole }: OriginationBatch): OriginationCounts {
+    const counts = new Uint32Array(commands * COUNTS);
+    const warnings: OriginationCounts['warnings'][number][] = [];
+    const view = viewOf(records);
+    let owner = '';
+    let peers: readonly number[] = [];
+    let attributes = NONE;
+    let nextHop = NONE;
+    let wholes = 0;
+    let command = 0;
+    for (let at = 0; at < records.length; ) {
+      const kind = records[at]!;
+      if (kind === SCOPE) {
+        owner = owners[view.getUint16(at + 1)]!;
+        peers = audiences[view.getUint16(at + 3)]!;
+        at += 5;
+      } else if (kind === ATTRIBUTES) {
+        const hopAt = at + 6 + view.getUint32(at + 1);
+        attributes = records.slice(at + 6, hopAt);
+        at = hopAt + records[at + 5]!;
+        nextHop = records.slice(hopAt, at);
+      } else {
+        let result: OriginationResult;
+        if (kind === WHOLE) {
+          result = this.#one(whole[wholes++]!);
+          at++;
+        } else {
+          const length = view.getUint32(at + 5);
+          result = this.#run(
+            owner,
+            peers,
+            attributes,
+            nextHop,
+            view.getUint32(at + 1),
+            kind === ANNOUNCE,
+            records,
+            at + 9,
+            length,
+          );
+          at += 9 + length;
+        }
+        const to = command * COUNTS;
+        counts[to] = result.announced;
+        counts[to + 1] = result.withdrawn;
+        counts[to + 2] = result.peersAffected;
+        counts[to + 3] = result.routesSent;
+        if (result.warnings.length > 0) warnings.push({ command, texts: [...result.warnings] });
+        command++;
+      }
+    }
+    return { counts, warnings };
   }
 
   /** Sends a stored route again; false when the peer is down or does not speak the family. */
@@ -141,20 +206,45 @@ export class Originator {
     this.#take(one.attributes, one.nextHop);
     this.#meta = one.meta ?? '';
     for (const section of one.sections) {
-      const { family } = section;
+      const { family, announce, withdraw, pathId } = section;
       const audience = this.#reach(one.peers, family);
       if (audience.peers.length === 0) {
         result.warnings.push(`${familyName(family)}: no peer has negotiated this family`);
         continue;
       }
-      const withdrawn = this.#section(one.owner, audience, family, false, section.withdraw, section.pathId, result);
-      const announced = this.#section(one.owner, audience, family, true, section.announce, section.pathId, result);
+      const withdrawn = this.#section(one.owner, audience, family, false, withdraw, 0, withdraw.length, pathId, result);
+      const announced = this.#section(one.owner, audience, family, true, announce, 0, announce.length, pathId, result);
       if (section.eor) for (const { peers } of audience.classes) for (const peer of peers) this.#host.put(peer, endOfRib(family));
       if (!withdrawn && !announced) continue;
       if (affected === undefined) result.peersAffected = audience.peers.length;
       else for (const peer of audience.peers) affected.add(peer.index);
     }
     if (affected !== undefined) result.peersAffected = affected.size;
+    return result;
+  }
+
+  /** A command that is one run of NLRI. The result is valid until the next. */
+  #run(
+    owner: string,
+    peers: readonly number[],
+    attributes: Uint8Array,
+    nextHop: Uint8Array,
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    at: number,
+    length: number,
+  ): OriginationResult {
+    const result = this.#result;
+    result.announced = result.withdrawn = result.peersAffected = result.routesSent = 0;
+    if (result.warnings.length > 0) result.warnings = [];
+    this.#take(attributes, nextHop);
+    this.#meta = '';
+    const audience = this.#reach(peers, family);
+    if (audience.peers.length === 0) result.warnings.push(`${familyName(family)}: no peer has negotiated this family`);
+    else if (this.#section(owner, audience, family, announce, nlri, at, length, 0, result)) {
+      result.peersAffected = audience.peers.length;
+    }
     return result;
   }
 
@@ -165,19 +255,21 @@ export class Originator {
     family: number,
     announce: boolean,
     nlri: Uint8Array,
+    at: number,
+    length: number,
     pathId: number,
     result: { announced: number; withdrawn: number; routesSent: number; warnings: string[] },
   ): boolean {
-    if (nlri.length === 0) return false;
+    if (length === 0) return false;
     let accepted = audience.peers.length;
     for (const one of audience.classes) {
-      const fault = this.#write(one, family, announce, nlri, 0, nlri.length, pathId);
+      const fault = this.#write(one, family, announce, nlri, at, length, pathId);
       if (fault === '') continue;
       accepted -= one.peers.length;
       if (!result.warnings.includes(fault)) result.warnings.push(fault);
     }
     if (accepted === 0) return false;
-    const count = this.#tell(owner, audience.peers, family, announce, nlri, pathId);
+    const count = this.#tell(owner, audience.peers, family, announce, nlri, at, length, pathId);
     if (announce) result.announced += count;
     else result.withdrawn += count;
     result.routesSent += count * accepted;
@@ -328,10 +420,20 @@ export class Originator {
   }
 
   /** Tells whoever keeps Adj-RIB-Out, entry by entry; returns how many entries there are. */
-  #tell(owner: string, peers: readonly Peer[], family: number, announce: boolean, nlri: Uint8Array, pathId: number): number {
+  #tell(
+    owner: string,
+    peers: readonly Peer[],
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    from: number,
+    length: number,
+    pathId: number,
+  ): number {
     let count = 0;
-    for (let at = 0; at < nlri.length; count++) {
-      const size = entrySize(nlri, at, nlri.length, family, !announce);
+    const end = from + length;
+    for (let at = from; at < end; count++) {
+      const size = entrySize(nlri, at, end, family, !announce);
       for (const peer of peers) {
         this.#host.originated(
           owner,

@@ -247,7 +247,7 @@ export class Plane {
       peer: (index) => this.peers.get(index),
       slice: (step) => this.slices.add(step),
       flushLater: () => this.flushLater(),
-      originated: (...route) => this.#originated(...route),
+      originated: this.#originated,
       queued: (peer) => this.congestion.queued(peer),
       context: (checkId) => this.#contextsById[checkId],
       withheld: (peers, source) => this.voice.withheld(peers, source),
@@ -380,14 +380,26 @@ export class Plane {
     if (this.feed.wantsUpdates) this.feed.update(peer, id, bytes, at, length);
   }
 
-  #originated(...route: Parameters<RouteHub['originated']>): void {
+  /** Called for every route: no rest, no spread. */
+  readonly #originated: RouteHub['originated'] = (
+    owner,
+    peer,
+    family,
+    announce,
+    nlri,
+    at,
+    length,
+    pathId,
+    attributes,
+    nextHop,
+    meta,
+  ): void => {
     if (this.hub.keepsOriginated) {
-      this.hub.originated(...route);
+      this.hub.originated(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop, meta);
       return;
     }
-    const [owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop] = route;
     this.store.note({ owner, peer, family, pathId, nlri: nlri.slice(at, at + length), attributes, nextHop }, announce);
-  }
+  };
 
   #scanCache(): void {
     const dropped = this.cache.sweep(this.clock.now());

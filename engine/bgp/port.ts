@@ -9,6 +9,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads';
+import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
 
 export type CapabilityMode = 'enable' | 'disable' | 'require' | 'refuse';
 export type AddPathDirection = 'none' | 'send' | 'receive' | 'send/receive';
@@ -407,6 +408,8 @@ export interface ReactorPort {
   /** subtype 0 = request, 1 = BoRR, 2 = EoRR. Resolves to an error text when not negotiated. */
   refresh(peer: number, family: number, subtype: number): Promise<string | undefined>;
   originate(batch: readonly Origination[]): Promise<readonly OriginationResult[]>;
+  /** The same for many commands at once, as columns. */
+  originateBatch(batch: OriginationBatch): Promise<OriginationCounts>;
   /** Withdraws everything `owner` has announced. */
   disown(owner: string): Promise<void>;
   /** Ids are consumed whatever the result. `destinations` are peer indices. */

@@ -17,6 +17,7 @@ import type { ListenAddress } from './listener.ts';
 import { HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING, Peer } from './peer.ts';
 import type { FilterStep } from './pipeline.ts';
 import { Plane } from './plane.ts';
+import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
 import type {
   ApplyReport,
   CachedUpdate,
@@ -197,16 +198,27 @@ export class Reactor implements ReactorPort {
   }
 
   async originate(batch: readonly Origination[]): Promise<readonly OriginationResult[]> {
-    const { congestion, egress, peers } = this.#plane;
-    const results = egress.originate(batch);
-    if (!congestion.active) return results;
-    // Who announces faster than the peers read is answered when they have caught up, or were given up.
+    const results = this.#plane.egress.originate(batch);
+    await this.#caughtUp(() => batch.map((one) => one.peers));
+    return results;
+  }
+
+  async originateBatch(batch: OriginationBatch): Promise<OriginationCounts> {
+    const counts = this.#plane.egress.originateBatch(batch);
+    await this.#caughtUp(() => [...batch.audiences, ...batch.whole.map((one) => one.peers)]);
+    return counts;
+  }
+
+  /** Who announces faster than the peers read is answered when they have caught up, or were given up. */
+  async #caughtUp(audiences: () => readonly (readonly number[])[]): Promise<void> {
+    const { congestion, peers } = this.#plane;
+    if (!congestion.active) return;
+    const all = new Set(audiences().flat());
     const congested = (index: number): boolean => {
       const peer = peers.get(index);
       return peer !== undefined && congestion.has(peer);
     };
-    await this.#until(() => !batch.some((one) => one.peers.some(congested)), FLUSH_PATIENCE);
-    return results;
+    await this.#until(() => ![...all].some(congested), FLUSH_PATIENCE);
   }
 
   disown(owner: string): Promise<void> {

@@ -8,6 +8,7 @@ import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { Clock } from '../core/clock.ts';
 import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
 import { RingSink, RingSource } from './event-ring.ts';
+import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
 import type {
   ApplyReport,
   CachedUpdate,
@@ -84,6 +85,7 @@ const METHODS: ReadonlySet<string> = new Set<Method>([
   'setHeld',
   'refresh',
   'originate',
+  'originateBatch',
   'disown',
   'forwardCached',
   'releaseCached',
@@ -239,6 +241,9 @@ export class RemoteReactor implements ReactorPort {
   }
   originate(batch: readonly Origination[]): Promise<readonly OriginationResult[]> {
     return this.#call('originate', batch);
+  }
+  originateBatch(batch: OriginationBatch): Promise<OriginationCounts> {
+    return this.#call('originateBatch', batch);
   }
   disown(owner: string): Promise<void> {
     return this.#call('disown', owner);

@@ -303,8 +303,23 @@ export class RouteHub implements RoutePath {
     for (const handler of this.#flushes) handler();
   }
 
-  originated(...route: Parameters<OriginatedHandler>): void {
-    for (const handler of this.#originated) handler(...route);
+  /** Called for every route: no rest, no spread. */
+  originated(
+    owner: string,
+    peer: number,
+    family: number,
+    announce: boolean,
+    nlri: Uint8Array,
+    at: number,
+    length: number,
+    pathId: number,
+    attributes: Uint8Array,
+    nextHop: Uint8Array,
+    meta: string,
+  ): void {
+    for (const handler of this.#originated) {
+      handler(owner, peer, family, announce, nlri, at, length, pathId, attributes, nextHop, meta);
+    }
   }
 
   disown(owner: string): void {

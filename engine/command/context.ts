@@ -4,7 +4,7 @@
  */
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
 import type { EnrichShowInput, ExecuteCommandInput } from '../../yang/generated/methods.ts';
-import type { LogRecord, OriginationResult, PeerIdentity, ReactorPort } from '../bgp/port.ts';
+import type { LogRecord, Origination, OriginationResult, PeerIdentity, ReactorPort } from '../bgp/port.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
@@ -63,6 +63,8 @@ export interface RouteCommands {
    * `owner` is who withdraws with the routes: `plugin:<name>` or `operator`. `meta`: JSON text that is kept with what is announced.
    */
   update(owner: string, peers: readonly number[], text: string, meta?: string): Promise<Parsed<RouteOutcome>>;
+  /** What `update` would hand to the reactor; undefined when a plugin has to be asked for NLRI first. The same `peers` when all take it. */
+  prepare(owner: string, peers: readonly number[], text: string, meta?: string): Parsed<Origination> | undefined;
 }
 
 /** A row of `plugin list`, under the names it is shown by. */

@@ -9,10 +9,13 @@ import type { PeerCatalogue, RouteCommands } from '../command/context.ts';
 import type { Dispatcher } from '../command/dispatch.ts';
 import type { DnsLookup } from '../host/dns-lookup.ts';
 import type { StateStore } from '../host/state-store.ts';
+import type { RouteQueue } from './originations.ts';
 
 export interface ServiceParts {
   readonly dispatcher: Dispatcher;
   readonly routes: RouteCommands;
+  /** Where route commands of links go. */
+  readonly queue?: RouteQueue | undefined;
   readonly codec: WireCodec;
   readonly registry: Pick<CodecRegistry, 'number'>;
   readonly peers: PeerCatalogue;

@@ -1,7 +1,8 @@
 // `update-route`: route commands of plugins, for the peers they may send to.
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { UpdateRouteInput, UpdateRouteOutput } from '../../yang/generated/methods.ts';
-import type { PeerIdentity } from '../bgp/port.ts';
+import type { Origination, OriginationResult, PeerIdentity } from '../bgp/port.ts';
+import type { CommandFault } from '../codec/fault.ts';
 import { PeerSelector } from '../codec/peer-selector.ts';
 import { pluginCaller } from '../command/access.ts';
 import { clamp, type ServiceParts } from './call-parts.ts';
@@ -23,19 +24,31 @@ export class RouteCalls {
     const text = input['peer-selector'] ?? '*';
     const command = input.command.trimStart();
     if (!command.startsWith('update ')) return this.#other(plugin, text, command, signal);
-    const chosen = this.#chosen(text);
+    const peers = this.peersOf(plugin, text);
+    const outcome = await this.#parts.routes.update(`plugin:${plugin}`, peers, command, metaText(input.meta));
+    if (!outcome.ok) throw refused(outcome.fault);
+    return routeOutput(outcome.value);
+  }
+
+  /** The peers of a selector that the plugin may send routes to. Throws RpcError when there are none. */
+  peersOf(plugin: string, selector: string): readonly number[] {
+    const chosen = this.#chosen(selector);
     const peers = chosen.filter((peer) => this.#parts.granted(plugin, 'update', peer.index)).map((peer) => peer.index);
-    if (chosen.length === 0) throw new RpcError('error', `no peer matches "${clamp(text)}"`);
+    if (chosen.length === 0) throw new RpcError('error', `no peer matches "${clamp(selector)}"`);
     if (peers.length === 0) {
       throw new RpcError(
         'error',
-        `${plugin} may not send updates to "${clamp(text)}": no process ${plugin} { send [ update ] } there`,
+        `${plugin} may not send updates to "${clamp(selector)}": no process ${plugin} { send [ update ] } there`,
       );
     }
-    const outcome = await this.#parts.routes.update(`plugin:${plugin}`, peers, command, metaText(input.meta));
-    if (!outcome.ok) throw new RpcError('error', `${outcome.fault.message} (column ${outcome.fault.column})`);
-    const { announced, withdrawn, peersAffected, routesSent } = outcome.value;
-    return { announced, withdrawn, 'peers-affected': peersAffected, 'routes-sent': routesSent };
+    return peers;
+  }
+
+  /** A route command as the reactor takes it; undefined when a plugin has to be asked first. Throws RpcError with the column. */
+  prepare(owner: string, peers: readonly number[], command: string, meta: string): Origination | undefined {
+    const prepared = this.#parts.routes.prepare(owner, peers, command, meta);
+    if (prepared?.ok === false) throw refused(prepared.fault);
+    return prepared?.value;
   }
 
   /** Any other command of a peer: `peer <selector> <command>`. */
@@ -69,8 +82,22 @@ export class RouteCalls {
   }
 }
 
+function refused({ message, column }: CommandFault): RpcError {
+  return new RpcError('error', `${message} (column ${column})`);
+}
+
+/** The result as it goes on the wire. */
+export function routeOutput({
+  announced,
+  withdrawn,
+  peersAffected,
+  routesSent,
+}: Omit<OriginationResult, 'warnings'>): UpdateRouteOutput {
+  return { announced, withdrawn, 'peers-affected': peersAffected, 'routes-sent': routesSent };
+}
+
 /** JSON of the metadata; '' for none. */
-function metaText(meta: UpdateRouteInput['meta']): string {
+export function metaText(meta: UpdateRouteInput['meta']): string {
   if (meta === undefined) return '';
   const text = JSON.stringify(meta);
   if (text.length > MAX_META) throw new RpcError('error', `update-route: meta is longer than ${MAX_META} characters`);

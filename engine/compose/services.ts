@@ -11,14 +11,16 @@ import type { EngineServices } from '../host/services.ts';
 import { forwardCached, relayStored, releaseCached } from './cached-calls.ts';
 import type { ServiceParts } from './call-parts.ts';
 import { inject, install, release, validate } from './rib-calls.ts';
+import type { RouteQueue } from './originations.ts';
 import { RouteCalls } from './route-calls.ts';
+import { RouteStream } from './route-stream.ts';
 import { storeCalls } from './store-calls.ts';
 
 export type { ServiceParts };
 
 export function engineServices(parts: ServiceParts): EngineServices {
   const routes = new RouteCalls(parts);
-  const { codec } = parts;
+  const { codec, queue } = parts;
   return {
     calls: {
       'ze-plugin-engine:update-route': (plugin, input, signal) => routes.update(plugin, input, signal),
@@ -51,7 +53,15 @@ export function engineServices(parts: ServiceParts): EngineServices {
       ...storeCalls(parts),
     },
     dispatch: (plugin, method, input, signal) => dispatch(parts.dispatcher, plugin, method, input, signal),
+    ...(queue === undefined ? {} : { routeStream: routeStreams(routes, queue) }),
     released: (plugin) => release(parts, plugin),
+  };
+}
+
+function routeStreams(routes: RouteCalls, queue: RouteQueue): NonNullable<EngineServices['routeStream']> {
+  return (plugin, signal) => {
+    const stream = new RouteStream(plugin, routes, queue, signal);
+    return (params, id, replies) => stream.take(params, id, replies);
   };
 }
 

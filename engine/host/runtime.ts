@@ -36,9 +36,13 @@ export class Runtime implements BridgeCalls {
   /** Registers the handlers with a mux that is held. */
   serve(mux: Mux): void {
     this.#mux = mux;
+    const { plugin, services } = this.#options;
+    const routes = services.routeStream?.(plugin, mux.signal);
     for (const method of ENGINE_METHODS) {
       if (isDispatch(method)) {
         mux.serveAnswer(method, (input, context) => this.dispatch(method, input, context.signal));
+      } else if (method === 'ze-plugin-engine:update-route' && routes !== undefined) {
+        mux.serveBulk(method, routes);
       } else if (this.#handler(method) !== undefined) {
         mux.serve(method, async (input, context) => (await this.call(method, input, context.signal)) as never);
       }

@@ -3,6 +3,7 @@
  * past them.
  */
 import type { AnswerSource } from '../../sdk/rpc/answer.ts';
+import type { BulkHandler } from '../../sdk/rpc/bulk.ts';
 import type { EngineCallMethod } from '../../sdk/rpc/mux.ts';
 import type { DispatchMethod } from '../../sdk/plugin/bridge.ts';
 import type { CommandDecl, ConfigSection, Methods, PipeDecl, RegistryCommand } from '../../yang/generated/methods.ts';
@@ -38,6 +39,8 @@ export interface EngineServices {
     input: Methods[M]['input'],
     signal: AbortSignal,
   ): AnswerSource | Promise<AnswerSource>;
+  /** `update-route` of one link, instead of the one in `calls`. The signal aborts when the link closes. */
+  routeStream?(plugin: string, signal: AbortSignal): BulkHandler;
   /** A session of the plugin is over: what it holds by name in other rooms (installed routes, originations) is theirs to judge. */
   released?(plugin: string): void;
 }

@@ -17,6 +17,8 @@ const META_CHARACTERS = 16 << 20;
 /** Rows per slice. */
 const SLICE = 4096;
 
+const NONE = new Uint8Array(0);
+
 /** One stored route, as `read` finds it. */
 export interface OriginatedRoute {
   family: Family;
@@ -107,6 +109,13 @@ export class AdjRibOut {
   readonly #owners: string[] = [];
   readonly #metas = new MetaTexts();
   readonly #key = new Uint8Array(KEY_ROOM);
+  readonly #keyView = viewOf(this.#key);
+  /** What came last: many routes in a row have the same. */
+  #nlri: Uint8Array = NONE;
+  #nlriView = viewOf(NONE);
+  #given: Uint8Array | undefined;
+  #givenHop: Uint8Array | undefined;
+  #handle = 0;
   readonly #run = new Uint8Array(KEY_ROOM);
 
   constructor(path: RoutePath, attributes: AttributeTable, seed: number) {
@@ -132,9 +141,12 @@ export class AdjRibOut {
     const held = this.#peers.get(peer);
     if (held === undefined && !announce) return;
     const routes = held ?? this.#add(peer);
-    const view = viewOf(nlri);
-    const block = viewOf(attributes);
-    const handle = announce ? this.#attributes.intern(block, 0, attributes.length, viewOf(nextHop), 0, nextHop.length) : 0;
+    if (nlri !== this.#nlri) {
+      this.#nlri = nlri;
+      this.#nlriView = viewOf(nlri);
+    }
+    const view = this.#nlriView;
+    const handle = announce ? this.#handleOf(attributes, nextHop) : 0;
     const number = announce ? this.#ownerNumber(owner) : 0;
     this.#head(family, pathId);
     for (let i = at; i < at + length; ) {
@@ -145,7 +157,26 @@ export class AdjRibOut {
       else this.#put(routes, routes.table.insert(this.#key, 0, HEAD + size), handle, number, meta);
       i += size;
     }
-    if (handle !== 0) this.#attributes.release(handle);
+  }
+
+  /** The handle of these attributes, 0 when the table is full. One count of it is ours until the attributes are others, or `settle`. */
+  #handleOf(attributes: Uint8Array, nextHop: Uint8Array): number {
+    if (attributes === this.#given && nextHop === this.#givenHop) return this.#handle;
+    this.settle();
+    this.#handle = this.#attributes.intern(viewOf(attributes), 0, attributes.length, viewOf(nextHop), 0, nextHop.length);
+    if (this.#handle !== 0) {
+      this.#given = attributes;
+      this.#givenHop = nextHop;
+    }
+    return this.#handle;
+  }
+
+  /** The end of a turn: nothing is remembered of the attributes that came last. */
+  settle(): void {
+    if (this.#handle !== 0) this.#attributes.release(this.#handle);
+    this.#handle = 0;
+    this.#given = undefined;
+    this.#givenHop = undefined;
   }
 
   count(peer: number): number {
@@ -293,11 +324,9 @@ export class AdjRibOut {
   }
 
   #head(family: Family, pathId: number): void {
-    const key = viewOf(this.#key);
+    const key = this.#keyView;
     key.setUint16(0, family >>> 8);
     key.setUint8(2, family & 0xff);
     key.setUint32(3, pathId);
   }
 }
-
-const NONE = new Uint8Array(0);

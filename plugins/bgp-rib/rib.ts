@@ -63,6 +63,7 @@ export class Rib {
 
   /** Publishes what changed, then gives free rows back. */
   flush(): void {
+    this.out.settle();
     for (const family of this.store.families) {
       if (family.changedCount !== 0) this.#publish(family);
       this.#reclaiming = family;

@@ -45,7 +45,10 @@ export interface UpdateHandler {
   (peer: number, messageId: number, view: UpdateView, treatAsWithdraw: boolean): void;
 }
 
-/** A route announced by `update-route` or an `update { }` block, for one peer. attributes = full block as for BestRoutes. */
+/**
+ * A route announced by `update-route` or an `update { }` block, for one peer. attributes = full block as for BestRoutes. Until the next
+ * flush the same `attributes` and `nextHop` objects mean the same bytes.
+ */
 export interface OriginatedHandler {
   (
     owner: string,

@@ -132,6 +132,21 @@ export class Inbound {
     if (this.#waiting.length > this.#limits.waitingLimit) this.#arm(this.#limits.busyAfterMs);
   }
 
+  /** Room for a request that is served without an object of its own: true counts it as running, until `finished`. */
+  admit(bytes: number): boolean {
+    if (this.#held || this.#waiting.length > 0 || this.#cause !== undefined || !this.#hasRoom()) return false;
+    this.#running++;
+    this.#runningBytes += bytes;
+    return true;
+  }
+
+  /** An admitted request was answered. */
+  finished(bytes: number): void {
+    this.#running--;
+    this.#runningBytes -= bytes;
+    if (this.#waiting.length > 0 && !this.#signal.aborted) this.#drain();
+  }
+
   next(signal?: AbortSignal): Promise<InboundRequest> {
     return new Promise((resolve, reject) => {
       if (this.#cause !== undefined || signal?.aborted === true) {

@@ -31,6 +31,7 @@ export {
   RpcError,
 } from './errors.ts';
 export { type AnswerWord, FrameError, type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
+export type { BulkHandler, BulkReplies } from './bulk.ts';
 export { type InboundLimits, InboundRequest } from './inbound.ts';
 export { parseJson, stringifyJson } from './json.ts';
 export {

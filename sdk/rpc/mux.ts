@@ -10,6 +10,7 @@ import type { EngineMethod, Method, Methods, RecordMethod } from '../../yang/gen
 import { AnswerReader, type AnswerSource } from './answer.ts';
 import { nayLine } from './answer-lines.ts';
 import { writeAnswer } from './answer-writer.ts';
+import { Bulk, type BulkHandler } from './bulk.ts';
 import { decodeOutput, decodePayload } from './decode.ts';
 import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
 import { type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
@@ -27,6 +28,13 @@ export const BAD_LINE_LIMIT = 100;
 export const CANCEL_ANSWER = 'zest-link:cancel-answer';
 /** Ids of given-up calls that are remembered, so that their late answers are no bad lines. */
 const ABANDONED_LIMIT = 10_000;
+/** Digits of an id that is surely ours, and a number. */
+const MAX_OWN_DIGITS = 15;
+const HASH = 0x23;
+const ZERO = 0x30;
+const SPACE = 0x20;
+const LETTER_O = 0x6f;
+const LETTER_K = 0x6b;
 
 export type CallMethod = Exclude<Method, RecordMethod>;
 
@@ -88,6 +96,7 @@ export class Mux {
   readonly #calls = new Map<number, CallWaiter>();
   readonly #answers = new Map<string, LinkAnswer>();
   readonly #abandoned = new Set<string>();
+  readonly #bulk: Bulk;
   /** Answers being written, by the peer's id. */
   readonly #sources = new Map<string, AnswerSource>();
   /** Ids whose answer has no source yet. */
@@ -115,6 +124,14 @@ export class Mux {
       onFailure: (error) => this.#end(error),
     });
     this.#inbound = new Inbound(options.held === true, options, this.#controller.signal);
+    this.#bulk = new Bulk(
+      this.#inbound,
+      (id, json) => this.#replied(id, json),
+      (id, error) =>
+        error instanceof RpcError && error.code === 'unknown-command'
+          ? this.#replies.nay(id, error.message)
+          : this.#replies.error(id, error),
+    );
     this.#answerOwner = {
       limitBytes: options.answerQueueBytes ?? 16 * 1024 * 1024,
       full: (answer, full) => options.whenAnswerFull === 'pause' && this.#pause(answer, full, options.answerPauseMs),
@@ -199,6 +216,20 @@ export class Mux {
     if (id !== undefined) this.#calls.set(Number(id), waiter);
   }
 
+  /** The same for params of which the caller knows that they are ASCII, without LF, and far from a line's limit. */
+  callPlain(method: string, params: string, waiter: CallWaiter): void {
+    if (this.#cause !== undefined) {
+      waiter.reject(this.#cause);
+      return;
+    }
+    const id = ++this.#lastId;
+    this.#calls.set(id, waiter);
+    const line = `#${id} ${method} ${params}`;
+    this.#trace?.('out', line);
+    // Writing may find the link's limit and end it: then the waiter is told like all others.
+    this.#outbound.writePlain(`${line}\n`);
+  }
+
   /** Calls a method that is answered by records. Faults surface in the reader. Aborting the signal cancels the answer. */
   dispatchAnswer<M extends RecordMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
     let refused: RpcError | undefined;
@@ -235,6 +266,11 @@ export class Mux {
       }
       return result.then((text) => request.replyText(text));
     });
+  }
+
+  /** Answers one method without an object for each request. */
+  serveBulk(method: string, handler: BulkHandler): void {
+    this.#bulk.serve(method, handler);
   }
 
   /** Answers a method by records. `RpcError('unknown-command', …)` from the handler answers `nay`. */
@@ -343,6 +379,10 @@ export class Mux {
 
   #onLine(bytes: Buffer): void {
     this.#trace?.('in', bytes.toString('utf8'));
+    if (this.#frequent(bytes)) {
+      this.#badLines = 0;
+      return;
+    }
     const line = parseLine(bytes);
     if (this.#route(line)) {
       this.#badLines = 0;
@@ -354,6 +394,34 @@ export class Mux {
         new RpcError('closed', `${this.#badLines} unreadable lines in a row, the last one: ${bytes.toString('utf8', 0, 60)}`),
       );
     }
+  }
+
+  /** The lines that come by the hundred thousand, taken without a look at the rest of the grammar: `ok` to a call, bulk requests. */
+  #frequent(line: Buffer): boolean {
+    if (line[0] !== HASH || line[1] === ZERO) return false;
+    let at = 1;
+    let id = 0;
+    for (; at <= MAX_OWN_DIGITS; at++) {
+      const digit = line[at]! - ZERO;
+      if (!(digit >= 0 && digit <= 9)) break;
+      id = id * 10 + digit;
+    }
+    if (at === 1 || line[at] !== SPACE) return false;
+    if (line[at + 1] === LETTER_O && line[at + 2] === LETTER_K && (line[at + 3] === SPACE || line.length === at + 3)) {
+      const call = this.#calls.get(id);
+      if (call === undefined) return false;
+      this.#calls.delete(id);
+      call.resolve(line.subarray(Math.min(at + 4, line.length)));
+      return true;
+    }
+    return this.#bulk.take(line, at);
+  }
+
+  /** A bulk request is answered: JSON without anything beyond ASCII. */
+  #replied(id: string, json: string): void {
+    const line = `#${id} ok ${json}`;
+    this.#trace?.('out', line);
+    this.#outbound.writePlain(`${line}\n`);
   }
 
   /** `false` counts as a bad line. */

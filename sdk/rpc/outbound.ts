@@ -23,6 +23,8 @@ export class Outbound {
   readonly #stream: Duplex;
   readonly #options: OutboundOptions;
   #text = '';
+  /** Nothing but ASCII is gathered. */
+  #plain = true;
   /** Bytes handed to the stream whose write has not finished. */
   #inFlight = 0;
   #scheduled: NodeJS.Immediate | undefined;
@@ -42,6 +44,12 @@ export class Outbound {
 
   /** Appends lines, each with its LF. Dropped once the link is closed. */
   write(lines: string): void {
+    this.#plain = false;
+    this.writePlain(lines);
+  }
+
+  /** The same for lines of nothing but ASCII. */
+  writePlain(lines: string): void {
     if (this.#closed !== undefined) return;
     this.#text += lines;
     if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
@@ -51,6 +59,7 @@ export class Outbound {
   /** One line from parts: `head`, the payload as it is, LF. The payload must not change until it is sent. */
   writeBytes(head: string, payload: Uint8Array): void {
     if (this.#closed !== undefined) return;
+    this.#plain = false;
     this.#text += head;
     this.flush();
     if (payload.length > 0) this.#send(payload);
@@ -69,8 +78,9 @@ export class Outbound {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     if (this.#text === '' || this.#closed !== undefined) return;
-    const bytes = Buffer.from(this.#text, 'utf8');
+    const bytes = Buffer.from(this.#text, this.#plain ? 'latin1' : 'utf8');
     this.#text = '';
+    this.#plain = true;
     this.#send(bytes);
   }
 

@@ -5,6 +5,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { MessageChannel } from 'node:worker_threads';
 import { ManualClock } from '../../../engine/core/clock.ts';
 import type { FilterStep, Verdict } from '../../../engine/bgp/pipeline.ts';
+import { OriginationWriter } from '../../../engine/bgp/origination-batch.ts';
+import type { Origination } from '../../../engine/bgp/port.ts';
 import type { RoutePath } from '../../../sdk/plugin/route-path.ts';
 import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
 import { ROUTE_REFRESH, UPDATE, keepalive, message as frame } from './frames.ts';
@@ -176,6 +178,64 @@ test('originate: routes with equal attributes share an UPDATE, unless the peer w
     assert.equal(first, body('', block, groupUpdates ? '180a0000180a0100' : '180a0000'));
     if (!groupUpdates) assert.equal(await heard(peer), body('', block, '180a0100'));
   }
+});
+
+test('originate: as columns it is the same, command by command', async () => {
+  const none = hex('');
+  const run = { family: IPV4_UNICAST, announce: none, withdraw: none, pathId: 0, eor: false };
+  const one = { owner: 'test', peers: [0, 1], attributes: hex('400200'), nextHop: hex('c0000201') };
+  const commands: readonly Origination[] = [
+    { ...one, sections: [{ ...run, announce: hex('180a0000') }] },
+    { ...one, sections: [{ ...run, announce: hex('180a0100180a0200') }] },
+    { ...one, sections: [{ ...run, withdraw: hex('180a0100') }] },
+    { ...one, sections: [{ ...run, family: IPV6_UNICAST, withdraw: hex('2020010db8') }] },
+    { ...one, meta: '{"a":1}', sections: [{ ...run, announce: hex('180a0300') }] },
+    { ...one, peers: [1], attributes: hex('40020080040400000005'), sections: [{ ...run, announce: hex('180a0400') }] },
+    { ...one, owner: 'other', peers: [0], nextHop: none, sections: [{ ...run, announce: hex('180a0500') }] },
+    { ...one, owner: 'other', peers: [0], nextHop: none, sections: [{ ...run, withdraw: hex('180a0500') }] },
+  ];
+  const seen: string[][] = [];
+  const results: unknown[] = [];
+  for (const columns of [false, true]) {
+    await using lab = await Lab.of([peerSettings(2), peerSettings(3)]);
+    const peers = [await lab.session(2), await lab.session(3)];
+    const told: string[] = [];
+    lab.reactor.routes.onOriginated((owner, peer, family, announce, nlri, at, length, pathId, block, hop, meta) =>
+      told.push(
+        [owner, peer, family, announce, toHex(nlri.slice(at, at + length)), pathId, toHex(block), toHex(hop), meta].join(' '),
+      ),
+    );
+    if (columns) {
+      const writer = new OriginationWriter();
+      for (const command of commands) {
+        const { owner, peers: to, attributes: block, nextHop, sections } = command;
+        const { family: of, announce, withdraw } = sections[0]!;
+        const nlri = announce.length > 0 ? announce : withdraw;
+        if (command.meta === undefined) writer.routes(owner, to, block, nextHop, of, nlri === announce, nlri, nlri.length);
+        else writer.whole(command);
+      }
+      const batch = structuredClone(writer.take());
+      assert.deepEqual([batch.commands, writer.take().commands], [commands.length, 0]);
+      const { counts, warnings } = await lab.reactor.originateBatch(batch);
+      results.push(
+        commands.map((_, i) => [...counts.slice(4 * i, 4 * i + 4), warnings.find(({ command }) => command === i)?.texts ?? []]),
+      );
+    } else {
+      results.push(
+        (await lab.reactor.originate(commands)).map((result) => [
+          result.announced,
+          result.withdrawn,
+          result.peersAffected,
+          result.routesSent,
+          result.warnings,
+        ]),
+      );
+    }
+    for (const peer of peers) for (let i = 0; i < 4; i++) told.push(await heard(peer));
+    seen.push(told);
+  }
+  assert.deepEqual(results[1], results[0]);
+  assert.deepEqual(seen[1], seen[0]);
 });
 
 test('originate: what cannot be sent is said; a peer that is down gets it when it comes up; disown takes it back', async () => {

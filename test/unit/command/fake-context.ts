@@ -196,6 +196,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
         })),
     },
     routes: {
+      prepare: () => undefined,
       update: (owner, indices, text) => {
         asked.push(`update ${owner} ${indices.join(',')} ${text}`);
         const bad = text.indexOf('bogus');

@@ -41,6 +41,7 @@ function setUp() {
     maxDestinations: () => 4,
     isPlugin: (name) => name === 'half',
     routes: {
+      prepare: () => undefined,
       update: (owner, peers, text, meta) => {
         asked.push(meta === '' ? [owner, peers, text] : [owner, peers, text, meta]);
         return Promise.resolve(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { type AnswerSource, documentAnswer, failedAnswer, Mux, records, RpcError } from '../../../sdk/rpc/index.ts';
+import type { BulkReplies } from '../../../sdk/rpc/bulk.ts';
 import { duplexPair, ScriptedPeer, until } from '../../support/duplex-pair.ts';
 
 // The link's own timers keep no process alive.
@@ -45,6 +46,57 @@ test('an id is echoed byte for byte', async () => {
   mux.serve('ze-plugin-callback:bye', () => undefined);
   peer.send('#18446744073709551615 ze-plugin-callback:bye', '#007 ze-plugin-callback:bye {"reason":"x"}');
   assert.deepEqual(await peer.take(2), ['#18446744073709551615 ok', '#007 ok']);
+  await mux.close();
+});
+
+test('bulk requests: each is answered under its id, in any order; a throw is its error; those that waited come first', async () => {
+  const { mux, peer } = link({ held: true, runningLimit: 3 });
+  const taken: [id: string, params: string][] = [];
+  const ways: BulkReplies[] = [];
+  mux.serveBulk('ze-plugin-engine:update-route', (params, id, replies) => {
+    const text = params.toString();
+    if (text === 'bad') throw new RpcError('error', 'no such thing');
+    if (text === 'unknown') throw new RpcError('unknown-command', 'unknown command: x');
+    taken.push([id, text]);
+    ways.push(replies);
+  });
+  const request = (id: string, params: string): string => `#${id} ze-plugin-engine:update-route ${params}`;
+  peer.send(request('1', 'a'), request('007', 'b'));
+  await until(() => mux.pending.requests === 2);
+  assert.deepEqual(taken, []);
+  mux.start();
+  peer.send(request('2', 'c'), request('3', 'd'), request('4', 'bad'), request('5', 'unknown'), request('6', 'e'));
+  await until(() => mux.pending.requests === 7);
+  assert.deepEqual(taken.splice(0), [
+    ['1', 'a'],
+    ['007', 'b'],
+    ['2', 'c'],
+  ]);
+  ways[2]?.ok('2', 1, '{"n":2}');
+  assert.equal(await peer.line(), '#2 ok {"n":2}');
+  assert.deepEqual(taken.splice(0), [['3', 'd']]);
+  ways[1]?.error('007', 1, new RpcError('busy', 'later'));
+  const lines = await peer.take(3);
+  assert.deepEqual(lines.slice(0, 2), [
+    '#007 error {"code":"error","message":"later"}',
+    '#4 error {"code":"error","message":"no such thing"}',
+  ]);
+  assert.match(lines[2] ?? '', /^#5 nay .*unknown command: x$/);
+  await until(() => taken.length === 1);
+  for (const [i, id] of [
+    [0, '1'],
+    [3, '3'],
+    [4, '6'],
+  ] as const)
+    ways[i]?.ok(id, 1, '{}');
+  assert.deepEqual(await peer.take(3), ['#1 ok {}', '#3 ok {}', '#6 ok {}']);
+  peer.send(request('8', 'bad'), request('9', 'unknown'));
+  assert.deepEqual(
+    (await peer.take(2)).map((line) => line.slice(0, 8)),
+    ['#8 error', '#9 nay 0'],
+  );
+  await until(() => mux.pending.requests === 0);
+  clean(mux);
   await mux.close();
 });
 
