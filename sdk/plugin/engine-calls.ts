@@ -90,6 +90,9 @@ export abstract class EngineCalls {
   /** `updateRoute` for who has tens of thousands under way (`RouteSender`): `done` gets the counts or the error, once. */
   abstract sendRoute(peerSelector: string, command: string, done: RouteDone): void;
 
+  /** The same for a command in two pieces, of which `prefixes` holds nothing that JSON would escape; `done` may be for many. */
+  abstract sendPrefixes(peerSelector: string, head: string, prefixes: string, done: RouteDone): void;
+
   /** `updateRoute` for a selection of peers. Throws TypeError when it names peers and an exception. */
   updateRouteSel(selection: PeerSelection, command: string, signal?: AbortSignal): Promise<RouteCounts> {
     return this.updateRoute(selectorText(selection), command, signal);

@@ -216,6 +216,11 @@ export class Engine {
     this.plugin.sendRoute(peerSelector, command, done);
   }
 
+  /** For `RouteSender`. */
+  sendPrefixes(peerSelector: string, head: string, prefixes: string, done: RouteDone): void {
+    this.plugin.sendPrefixes(peerSelector, head, prefixes, done);
+  }
+
   /** Runs a command line of any plugin's or the engine's; resolves to its answer as one value. */
   dispatchCommand(command: string, signal?: AbortSignal): Promise<Collapsed> {
     return this.plugin.dispatchCommand(command, signal);

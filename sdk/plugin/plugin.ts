@@ -58,6 +58,7 @@ export class Plugin extends PluginHandlers {
   #claims: ReadonlySet<string> = new Set();
   #subscription: SubscribeEventsInput | undefined;
   #capabilities: readonly CapabilityDecl[] = [];
+  readonly #lastRun: RunMemory = { head: '', selector: '', params: '', plain: false, waiter: undefined };
   readonly #lastCounts: CountsMemory = { payload: Buffer.alloc(0), counts: counts({}) };
 
   private constructor(name: string, isInternal: boolean, connect: () => Promise<Duplex>, options: PluginOptions) {
@@ -182,13 +183,32 @@ export class Plugin extends PluginHandlers {
     if (this.#refusal() === undefined && this.#bridge === undefined && mux !== undefined) {
       // Quoted by hand where nothing needs an escape: this runs for every route command.
       const params = `{"peer-selector":${quoted(peerSelector)},"command":${quoted(command)}}`;
-      mux.callWaiter('ze-plugin-engine:update-route', params, new RouteWaiter(done, this.#lastCounts));
+      mux.callWaiter(UPDATE_ROUTE, params, new RouteWaiter(done, this.#lastCounts));
       return;
     }
     this.updateRoute(peerSelector, command).then(
       (result) => done.accepted(result),
       (error: unknown) => done.refused(error),
     );
+  }
+
+  sendPrefixes(peerSelector: string, head: string, prefixes: string, done: RouteDone): void {
+    const mux = this.#mux;
+    if (this.#refusal() !== undefined || this.#bridge !== undefined || mux === undefined) {
+      this.sendRoute(peerSelector, head + prefixes, done);
+      return;
+    }
+    const last = this.#lastRun;
+    if (head !== last.head || peerSelector !== last.selector) {
+      last.head = head;
+      last.selector = peerSelector;
+      last.params = `{"peer-selector":${quoted(peerSelector)},"command":${quoted(head).slice(0, -1)}`;
+      last.plain = PLAIN.test(peerSelector) && PLAIN.test(head);
+    }
+    if (last.waiter?.done !== done) last.waiter = new RouteWaiter(done, this.#lastCounts);
+    const params = `${last.params}${prefixes}"}`;
+    if (last.plain && params.length < MAX_PLAIN) mux.callPlain(UPDATE_ROUTE, params, last.waiter);
+    else mux.callWaiter(UPDATE_ROUTE, params, last.waiter);
   }
 
   protected dispatch<M extends DispatchMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
@@ -352,8 +372,14 @@ function serveCallback(mux: Mux, callbacks: Callbacks, method: RuntimeCallback):
   mux.serve(method, (input, context) => callbacks.call(method, input, context.signal));
 }
 
+const UPDATE_ROUTE = 'ze-plugin-engine:update-route';
+/** ASCII that JSON does not escape. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Characters of params that need no look at their length. */
+const MAX_PLAIN = 1 << 20;
+
 function quoted(text: string): string {
-  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** The last result read: most route commands of a run are answered by the same bytes. */
@@ -362,20 +388,30 @@ interface CountsMemory {
   counts: RouteCounts;
 }
 
+/** The beginning of the route command before: many in a row have the same. */
+interface RunMemory {
+  head: string;
+  selector: string;
+  /** Of the line's params, up to the prefixes. */
+  params: string;
+  plain: boolean;
+  waiter: RouteWaiter | undefined;
+}
+
 /** Reads the result of a route command and tells its sender. */
 class RouteWaiter {
-  readonly #done: RouteDone;
+  readonly done: RouteDone;
   readonly #last: CountsMemory;
 
   constructor(done: RouteDone, last: CountsMemory) {
-    this.#done = done;
+    this.done = done;
     this.#last = last;
   }
 
   resolve(payload: Buffer): void {
     const last = this.#last;
     if (payload.equals(last.payload)) {
-      this.#done.accepted(last.counts);
+      this.done.accepted(last.counts);
       return;
     }
     try {
@@ -383,15 +419,15 @@ class RouteWaiter {
         decodeOutput('ze-plugin-engine:update-route', payload.length === 0 ? {} : JSON.parse(payload.toString('utf8'))),
       );
     } catch (error) {
-      this.#done.refused(error);
+      this.done.refused(error);
       return;
     }
     last.payload = payload;
-    this.#done.accepted(last.counts);
+    this.done.accepted(last.counts);
   }
 
   reject(error: RpcError): void {
-    this.#done.refused(error);
+    this.done.refused(error);
   }
 }
 

@@ -39,15 +39,23 @@ export interface SentRoutes {
   readonly faults: readonly unknown[];
 }
 
-/** Changes gathered past which the turn's end is not waited for. */
+/** Changes gathered past which the turn's end is not waited for, and past which `ready` sends them. */
 const GATHERED = 10_000;
+const GATHERED_READY = 1000;
+/** Characters sent past which `ready` gives the event loop a turn: to write, and to read answers. */
+const TURN_CHARACTERS = 256 * 1024;
+/** Beginnings of commands that are remembered from one sending to the next. */
+const MAX_HEADS = 1024;
 const MAX_FAULTS = 100;
 const PREFIX = /^[0-9a-fA-F.:]+\/\d{1,3}$/;
 const TOKEN = /^[^\s[\],"\\]+$/;
-/** One route's change: what a command for it begins with, and its prefix. */
-interface Change {
-  readonly head: string;
-  readonly prefix: string;
+
+/** Commands that begin alike, up to their prefixes. */
+interface Head {
+  /** Ends with a blank. */
+  readonly text: string;
+  /** Filled while changes are sent. */
+  prefixes: string[];
 }
 
 /** Stands for a withdraw where an attribute text stands. */
@@ -57,10 +65,9 @@ const WITHDRAW = '';
 export function attributeText(attributes: RouteAttributes): string {
   const words = [`next-hop ${token(attributes.nextHop)}`];
   if (attributes.origin !== undefined) words.push(`origin ${token(attributes.origin)}`);
-  if (attributes.asPath !== undefined && attributes.asPath.length > 0)
-    words.push(`as-path ${list(attributes.asPath.map(String))}`);
-  if (attributes.med !== undefined) words.push(`med ${token(String(attributes.med))}`);
-  if (attributes.localPreference !== undefined) words.push(`local-preference ${token(String(attributes.localPreference))}`);
+  if (attributes.asPath !== undefined && attributes.asPath.length > 0) words.push(`as-path [${attributes.asPath.join(' ')}]`);
+  if (attributes.med !== undefined) words.push(`med ${attributes.med}`);
+  if (attributes.localPreference !== undefined) words.push(`local-preference ${attributes.localPreference}`);
   if (attributes.communities !== undefined && attributes.communities.length > 0)
     words.push(`community ${list(attributes.communities)}`);
   if (attributes.largeCommunities !== undefined && attributes.largeCommunities.length > 0) {
@@ -91,23 +98,36 @@ function list(words: readonly string[]): string {
 /** Whoever can send a route command: a `Plugin`, an `Engine`. */
 export interface RouteTarget {
   sendRoute(peerSelector: string, command: string, done: RouteDone): void;
+  /** The same for a command in two pieces, of which `prefixes` holds nothing that JSON would escape. `done` is for many commands. */
+  sendPrefixes?(peerSelector: string, head: string, prefixes: string, done: RouteDone): void;
 }
 
 /**
- * `announce` and `withdraw` gather changes, which leave at the end of the turn; `ready` holds the author back, `finish` waits for every
- * answer. Nothing throws for what the engine refuses: it is counted and told by `finish`.
+ * `announce` and `withdraw` gather changes, which leave at the end of the turn or in `ready`; `ready` holds the author back, `finish` waits
+ * for every answer. Nothing throws for what the engine refuses: it is counted and told by `finish`.
  */
 export class RouteSender {
   readonly #target: RouteTarget;
   readonly #selector: string;
   readonly #window: number;
   readonly #perCommand: number;
-  /** `family prefix path` → what is to become of it. */
-  readonly #changes = new Map<string, Change>();
+  /** By family and path: prefix → what is to become of it. */
+  readonly #changes = new Map<string, Map<string, Head>>();
+  #gathered = 0;
+  readonly #heads = new Map<string, Head>();
+  /** Of the change before: most have the same. */
+  #lastFamily = '';
+  #lastAttributes = '';
+  #lastPath: number | undefined;
+  #lastHead: Head | undefined;
+  #lastRoutes: Map<string, Head> | undefined;
   readonly #texts = new WeakMap<RouteAttributes, string>();
   readonly #waiting: (() => void)[] = [];
   #scheduled: NodeJS.Immediate | undefined;
+  /** Characters of the commands that are not answered, by the mean of those sent together; and their number. */
   #outstanding = 0;
+  #commands = 0;
+  #sinceTurn = 0;
   #announced = 0;
   #withdrawn = 0;
   #routesSent = 0;
@@ -134,16 +154,19 @@ export class RouteSender {
     this.#change(family, prefix, WITHDRAW, pathId);
   }
 
-  /** Resolves when there is room in the window: await it between many changes. */
+  /** Sends what is gathered, if it is much; resolves when there is room in the window. Await it between many changes. */
   async ready(): Promise<void> {
-    if (this.#changes.size >= GATHERED) this.#send();
+    if (this.#gathered >= GATHERED_READY) this.#send();
     while (this.#outstanding > this.#window) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#sinceTurn < TURN_CHARACTERS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#sinceTurn = 0;
   }
 
   /** Sends what is gathered and waits for every answer. The counts begin anew. */
   async finish(): Promise<SentRoutes> {
     this.#send();
-    while (this.#outstanding > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#commands > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     const sent: SentRoutes = {
       announced: this.#announced,
       withdrawn: this.#withdrawn,
@@ -167,41 +190,85 @@ export class RouteSender {
 
   #change(family: string, prefix: string, attributes: string, pathId: number | undefined): void {
     if (!PREFIX.test(prefix)) throw new TypeError(`not a prefix: ${JSON.stringify(prefix)}`);
-    const path = pathId === undefined ? '' : `path-information ${pathIdText(pathId)} `;
-    const head =
-      attributes === WITHDRAW
-        ? `update text nlri ${token(family)} ${path}del`
-        : `update text ${attributes} nlri ${token(family)} add`;
-    this.#changes.set(`${family} ${prefix} ${path}`, { head, prefix });
-    if (this.#changes.size >= GATHERED) this.#send();
+    if (attributes !== this.#lastAttributes || family !== this.#lastFamily || pathId !== this.#lastPath) this.#forget();
+    this.#lastHead ??= this.#headOf(family, attributes, pathId);
+    this.#lastRoutes ??= this.#routesOf(family, pathId);
+    this.#lastFamily = family;
+    this.#lastAttributes = attributes;
+    this.#lastPath = pathId;
+    this.#lastRoutes.set(prefix, this.#lastHead);
+    if (++this.#gathered >= GATHERED) this.#send();
     else this.#scheduled ??= setImmediate(() => this.#send());
+  }
+
+  #forget(): void {
+    this.#lastHead = undefined;
+    this.#lastRoutes = undefined;
+  }
+
+  #headOf(family: string, attributes: string, pathId: number | undefined): Head {
+    const path = pathId === undefined ? '' : `path-information ${pathIdText(pathId)} `;
+    const text =
+      attributes === WITHDRAW
+        ? `update text nlri ${token(family)} ${path}del `
+        : `update text ${attributes} nlri ${token(family)} add `;
+    let head = this.#heads.get(text);
+    if (head === undefined) {
+      head = { text, prefixes: [] };
+      this.#heads.set(text, head);
+    }
+    return head;
+  }
+
+  #routesOf(family: string, pathId: number | undefined): Map<string, Head> {
+    const key = pathId === undefined ? family : `${family} ${pathId}`;
+    let routes = this.#changes.get(key);
+    if (routes === undefined) {
+      routes = new Map();
+      this.#changes.set(key, routes);
+    }
+    return routes;
   }
 
   #send(): void {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
-    const groups = new Map<string, string[]>();
-    for (const { head, prefix } of this.#changes.values()) {
-      const group = groups.get(head);
-      if (group === undefined) groups.set(head, [prefix]);
-      else group.push(prefix);
+    this.#gathered = 0;
+    const heads: Head[] = [];
+    for (const routes of this.#changes.values()) {
+      for (const [prefix, head] of routes) {
+        if (head.prefixes.length === 0) heads.push(head);
+        head.prefixes.push(prefix);
+      }
     }
     this.#changes.clear();
-    for (const [head, prefixes] of groups) {
+    this.#forget();
+    if (this.#heads.size > MAX_HEADS) this.#heads.clear();
+    const together = new Together(this);
+    for (const head of heads) {
+      const { prefixes } = head;
+      head.prefixes = [];
       for (let at = 0; at < prefixes.length; at += this.#perCommand) {
-        this.#command(`${head} ${prefixes.slice(at, at + this.#perCommand).join(' ')}`);
+        const one = at + 1 === prefixes.length || this.#perCommand === 1;
+        this.#command(head.text, one ? prefixes[at]! : prefixes.slice(at, at + this.#perCommand).join(' '), together);
       }
     }
   }
 
-  #command(command: string): void {
-    this.#outstanding += command.length;
-    this.#target.sendRoute(this.#selector, command, new Outstanding(this, command.length));
+  #command(head: string, prefixes: string, together: Together): void {
+    const length = head.length + prefixes.length;
+    this.#commands++;
+    this.#outstanding += length;
+    this.#sinceTurn += length;
+    together.sent(length);
+    if (this.#target.sendPrefixes !== undefined) this.#target.sendPrefixes(this.#selector, head, prefixes, together);
+    else this.#target.sendRoute(this.#selector, head + prefixes, together);
   }
 
-  /** Of `Outstanding`: one command was answered. */
+  /** Of `Together`: one command was answered. */
   answered(length: number, counts: RouteCounts | undefined, error: unknown): void {
-    this.#outstanding -= length;
+    this.#commands--;
+    this.#outstanding = this.#commands === 0 ? 0 : this.#outstanding - length;
     if (counts === undefined) {
       this.#failed++;
       if (this.#faults.length < MAX_FAULTS) this.#faults.push(error);
@@ -214,21 +281,26 @@ export class RouteSender {
   }
 }
 
-/** A command under way: one small object each, tens of thousands at a time. */
-class Outstanding implements RouteDone {
+/** The commands sent at once: one object for all of them, each answer is for their mean length. */
+class Together implements RouteDone {
   readonly #sender: RouteSender;
-  readonly #length: number;
+  #characters = 0;
+  #commands = 0;
 
-  constructor(sender: RouteSender, length: number) {
+  constructor(sender: RouteSender) {
     this.#sender = sender;
-    this.#length = length;
+  }
+
+  sent(length: number): void {
+    this.#characters += length;
+    this.#commands++;
   }
 
   accepted(counts: RouteCounts): void {
-    this.#sender.answered(this.#length, counts, undefined);
+    this.#sender.answered(this.#characters / this.#commands, counts, undefined);
   }
 
   refused(error: unknown): void {
-    this.#sender.answered(this.#length, undefined, error);
+    this.#sender.answered(this.#characters / this.#commands, undefined, error);
   }
 }
