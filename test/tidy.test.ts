@@ -48,13 +48,17 @@ const ALLOWED: readonly (readonly [folder: string, allowed: readonly string[]])[
   ['sdk/wire', ['sdk/wire']],
   ['sdk/rpc', ['sdk/rpc', 'yang/generated']],
   ['sdk/rib', ['sdk/rib', 'sdk/wire', 'types:sdk/plugin']],
+  ['sdk/policy', ['sdk/policy', 'sdk/wire']],
   ['sdk/plugin', ['sdk', 'yang/generated']],
   ['sdk/testing', ['sdk', 'yang/generated']],
   ['engine/core', ['engine/core']],
   // The route path's contract is written where its users, the plugins, can see it; the reactor implements it.
-  ['engine/bgp', ['engine/bgp', 'engine/core', 'sdk/wire', 'types:sdk/plugin']],
+  ['engine/bgp', ['engine/bgp', 'engine/core', 'sdk/policy', 'sdk/wire', 'types:sdk/plugin']],
   // `bgp/port` is the boundary: plain message types, which the rooms of the main thread may name.
-  ['engine/config', ['engine/config', 'engine/core', 'yang/compile', 'yang/generated', 'types:engine/bgp/port.ts', 'sdk/wire']],
+  [
+    'engine/config',
+    ['engine/config', 'engine/core', 'yang/compile', 'yang/generated', 'types:engine/bgp/port.ts', 'sdk/policy', 'sdk/wire'],
+  ],
   ['engine/codec', ['engine/codec', 'engine/core', 'sdk/wire', 'sdk/rpc', 'types:engine/bgp/port.ts', 'types:sdk/plugin']],
   [
     'engine/bus',

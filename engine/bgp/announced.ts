@@ -156,7 +156,8 @@ function keyOf(view: UpdateView, part: Part, at: number, size: number): string {
   return key;
 }
 
-function messagesOf(writer: UpdateWriter): readonly Uint8Array[] {
+/** Copies of the messages a writer holds, one each. */
+export function messagesOf(writer: UpdateWriter): readonly Uint8Array[] {
   writer.close();
   const messages: Uint8Array[] = [];
   for (let at = 0; at < writer.used; ) {

@@ -18,6 +18,7 @@ import { Courier } from './courier.ts';
 import { ExportTable } from './export-table.ts';
 import type { ExportHost } from './export-table.ts';
 import { exportSide } from './export-rule.ts';
+import { isPolicy } from './filter-steps.ts';
 import { Forwarder } from './forward.ts';
 import { Groups } from './groups.ts';
 import type { Group } from './groups.ts';
@@ -178,8 +179,10 @@ export class Egress implements ExportHost, OriginateHost {
   #enter(peer: Peer): void {
     const address = peer.session?.localAddress ?? '';
     const side = exportSide(peer.settings, peer.send, address, this.#host.transparent(peer));
-    // What filters answer may depend on the peer, so what it gets is good for nobody else.
-    this.groups.join(peer, peer.settings.exportFilters.length === 0 ? side : { ...side, key: `${side.key} ${peer.index}` });
+    const { exportFilters } = peer.settings;
+    // What filters of plugins answer may depend on the peer, so what it gets is good for nobody else; our own are part of the class.
+    const own = exportFilters.length === 0 ? '' : exportFilters.every(isPolicy) ? exportFilters.join() : String(peer.index);
+    this.groups.join(peer, own === '' ? side : { ...side, key: `${side.key} ${own}` });
     this.#originator.changed();
   }
 

@@ -9,12 +9,16 @@ import { RESET } from '../../sdk/wire/fault.ts';
 import { HEADER_LENGTH, UPDATE } from '../../sdk/wire/message.ts';
 import { UpdateView } from '../../sdk/wire/update.ts';
 import { Announced } from './announced.ts';
-import { FilterQuestion, speaks } from './filter-question.ts';
+import { divided } from './divide.ts';
+import { speaks } from './filter-question.ts';
 import type { QuestionHost } from './filter-question.ts';
+import { type PolicyTable, stepsOf } from './filter-steps.ts';
 import type { Peer } from './peer.ts';
+import type { Changes } from './pipeline.ts';
 import { copyOf, Pipeline } from './pipeline.ts';
 
 export interface LineHost extends QuestionHost {
+  readonly policies: PolicyTable;
   filterFailed(peer: Peer, step: string, error: unknown): void;
 }
 
@@ -43,9 +47,11 @@ export class ExportLine {
     this.#announced = new Announced(peer.send.families, whole);
     this.#pipeline = new Pipeline(
       {
-        passed: (bytes, at, length, late, original) => this.#passed(late ? bytes : copyOf(bytes, at, length), original),
-        rejected: (bytes, at, length) => {
+        passed: (bytes, at, length, late, changes) =>
+          this.#passed(late || changes !== undefined ? bytes : copyOf(bytes, at, length), changes),
+        rejected: (bytes, at, length, removed) => {
           peer.counters.exportRejected++;
+          for (const message of removed) this.#withdrawOwed(message, 0, message.length, undefined);
           this.#withdrawOwed(bytes, at, length, undefined);
         },
         teardown: () => undefined,
@@ -61,9 +67,8 @@ export class ExportLine {
 
   /** The peer's filters changed; without any, messages pass behind those that still wait. */
   configure(): void {
-    const { settings, send } = this.#peer;
-    this.#pipeline.steps =
-      settings.exportFilters.length === 0 ? [] : [new FilterQuestion(this.#peer, 'export', send, this.#host)];
+    const { send } = this.#peer;
+    this.#pipeline.steps = stepsOf(this.#peer, 'export', { arriving: send, replaced: send }, this.#host.policies, this.#host);
   }
 
   get waitingBytes(): number {
@@ -94,14 +99,32 @@ export class ExportLine {
     return view.locate(bytes, viewOf(bytes), at, length, this.#peer.send) !== RESET && speaks(view);
   }
 
-  #passed(message: Uint8Array, original: Uint8Array | undefined): void {
-    const speaking = message[HEADER_LENGTH - 1] === UPDATE && this.#locate(message, 0, message.length);
-    if (original !== undefined) {
-      this.#peer.counters.exportModified++;
-      this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
+  #passed(message: Uint8Array, changes: Changes | undefined): void {
+    const original = changes?.original;
+    // What filters of ours made longer than the session takes becomes several.
+    if (changes !== undefined && message.length > this.#peer.send.maxMessage) {
+      this.#passedLong(message, changes);
+      return;
     }
+    if (changes !== undefined) {
+      this.#peer.counters.exportModified++;
+      for (const removed of changes.removed) this.#withdrawOwed(removed, 0, removed.length, undefined);
+    }
+    const speaking = message[HEADER_LENGTH - 1] === UPDATE && this.#locate(message, 0, message.length);
+    if (original !== undefined) this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
     if (speaking) this.#announced.note(this.#view, false);
     this.#owner.deliver(message);
+  }
+
+  /** The same in messages of the size the session takes; of routes that fit none, what the peer has is withdrawn. */
+  #passedLong(message: Uint8Array, changes: Changes): void {
+    const { messages, refused } = divided(message, this.#peer.send);
+    for (const [i, part] of messages.entries()) {
+      this.#passed(part, i === 0 ? { ...changes, removed: [...changes.removed, ...refused] } : undefined);
+    }
+    if (messages.length > 0) return;
+    this.#peer.counters.exportRejected++;
+    for (const one of [...changes.removed, ...refused]) this.#withdrawOwed(one, 0, one.length, undefined);
   }
 
   /** What the peer has of the routes in a message that it is not to get, or gets otherwise. */

@@ -34,14 +34,16 @@ export class FilterQuestion implements FilterStep {
   readonly name: string;
   readonly #peer: Peer;
   readonly #direction: 'import' | 'export';
+  readonly #filters: readonly string[];
   /** How a replacement is read. */
   readonly #context: WireContext;
   readonly #host: QuestionHost;
 
-  constructor(peer: Peer, direction: 'import' | 'export', context: WireContext, host: QuestionHost) {
+  constructor(peer: Peer, direction: 'import' | 'export', filters: readonly string[], context: WireContext, host: QuestionHost) {
     this.name = `${direction} filters`;
     this.#peer = peer;
     this.#direction = direction;
+    this.#filters = filters;
     this.#context = context;
     this.#host = host;
   }
@@ -55,7 +57,7 @@ export class FilterQuestion implements FilterStep {
         kind: 'filter',
         direction,
         peer: identityOf(peer),
-        filters: direction === 'import' ? peer.settings.importFilters : peer.settings.exportFilters,
+        filters: this.#filters,
         body: copyOf(bytes, at + HEADER_LENGTH, length - HEADER_LENGTH),
         asn4,
         addPath,

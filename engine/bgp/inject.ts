@@ -87,7 +87,7 @@ export class Injector {
     }
     const localAs = host.localAs();
     // RFC 4271 §9.1.2: a path that holds our AS is not used; as from a neighbour it takes an earlier route away.
-    const loops = this.#loop.loops(view, { localAs, otherAs: localAs, routerId: host.routerId(), clusterId: 0 });
+    const loops = this.#loop.loops(view, { localAs, otherAs: localAs, routerId: host.routerId(), clusterId: 0, allowOwnAs: 0 });
     host.updated(source.index, host.nextMessageId(), view, loops);
     host.flushLater();
     return undefined;

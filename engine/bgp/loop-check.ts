@@ -9,25 +9,49 @@ export interface Self {
   readonly otherAs: number;
   readonly routerId: number;
   readonly clusterId: number;
+  /** Our AS may be in a path that often. */
+  readonly allowOwnAs: number;
+  /** Below 4096: different ones, different answers for the same bytes. */
+  readonly id: number;
 }
+
+/** Gives equal answers the same small number, so that what was found of a block holds for all peers alike. */
+export class Selves {
+  readonly #ids = new Map<string, number>();
+
+  /** More than 4,095 different ones are `UNKNOWN_SELF`. */
+  of(facts: Omit<Self, 'id'>): Self {
+    const key = Object.values(facts).join();
+    let id = this.#ids.get(key);
+    if (id === undefined) {
+      id = Math.min(this.#ids.size, UNKNOWN_SELF);
+      this.#ids.set(key, id);
+    }
+    return { ...facts, id };
+  }
+}
+
+/** Of these nothing may be remembered. */
+export const UNKNOWN_SELF = 4095;
 
 export class LoopCheck {
   readonly #cursor = new AttributeCursor();
 
   /** Looks at the block of a view that was found good. */
-  loops(view: UpdateView, self: Self): boolean {
+  loops(view: UpdateView, self: Omit<Self, 'id'>): boolean {
     const { block, context } = view;
     const cursor = this.#cursor.over(block.view, block.at, block.length);
+    const { allowOwnAs } = self;
     while (cursor.next()) {
       switch (cursor.code) {
         case AS_PATH:
-          if (inPath(block.view, cursor.valueAt, cursor.valueLength, context.asn4, self)) return true;
+          if (timesInPath(block.view, cursor.valueAt, cursor.valueLength, context.asn4, self) > allowOwnAs) return true;
           break;
         case AS4_PATH:
-          if (!context.asn4 && inPath(block.view, cursor.valueAt, cursor.valueLength, true, self)) return true;
+          if (!context.asn4 && timesInPath(block.view, cursor.valueAt, cursor.valueLength, true, self) > allowOwnAs) return true;
           break;
         case ORIGINATOR_ID:
-          if (!context.ebgp && block.view.getUint32(cursor.valueAt) === self.routerId) return true;
+          if (!context.ebgp && self.routerId !== 0 && block.view.getUint32(cursor.valueAt) === self.routerId) return true;
           break;
         case CLUSTER_LIST:
           if (context.ebgp || self.clusterId === 0) break;
@@ -40,7 +64,8 @@ export class LoopCheck {
   }
 }
 
-function inPath(view: DataView, at: number, length: number, asn4: boolean, self: Self): boolean {
+function timesInPath(view: DataView, at: number, length: number, asn4: boolean, self: Pick<Self, 'localAs' | 'otherAs'>): number {
+  let times = 0;
   const end = at + length;
   const width = asn4 ? 4 : 2;
   let i = at;
@@ -48,9 +73,9 @@ function inPath(view: DataView, at: number, length: number, asn4: boolean, self:
     const last = Math.min(end, i + 2 + view.getUint8(i + 1) * width);
     for (i += 2; i + width <= last; i += width) {
       const asn = asn4 ? view.getUint32(i) : view.getUint16(i);
-      if (asn === self.localAs || (asn === self.otherAs && asn !== 0)) return true;
+      if (asn === self.localAs || (asn === self.otherAs && asn !== 0)) times++;
     }
     i = last;
   }
-  return false;
+  return times;
 }

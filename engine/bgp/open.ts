@@ -10,7 +10,7 @@ import {
   capabilityLabel,
 } from '../../sdk/wire/capability/capability.ts';
 import type { TypedCapability } from '../../sdk/wire/capability/typed.ts';
-import { readCapability, writeCapability } from '../../sdk/wire/capability/typed.ts';
+import { readCapability, roleNumber, writeCapability } from '../../sdk/wire/capability/typed.ts';
 import { toHex } from '../../sdk/wire/bytes.ts';
 import { afiName, familyName } from '../../sdk/wire/family.ts';
 import type { Negotiated, SessionPolicy } from '../../sdk/wire/negotiate.ts';
@@ -29,6 +29,9 @@ export function openFor(settings: PeerSettings, plugins: readonly PluginCapabili
   if (offers(settings.routeRefresh)) typed.push({ kind: 'route-refresh' }, { kind: 'enhanced-refresh' });
   if (settings.extendedNextHop.length > 0) typed.push({ kind: 'extended-nexthop', nextHops: settings.extendedNextHop });
   if (offers(settings.extendedMessage)) typed.push({ kind: 'extended-message' });
+  // RFC 9234 §4.1: between external peers. Read anew for every OPEN, as a reload may have changed it.
+  if (settings.role !== undefined && settings.localAs !== settings.remoteAs)
+    typed.push({ kind: 'role', role: roleNumber(settings.role.local) });
   if (offers(settings.asn4)) typed.push({ kind: 'asn4', asn: settings.localAs });
   const addPath = settings.families.flatMap(({ family, mode, addPath: way }) =>
     mode === 'ignore' || way === 'none' ? [] : [{ family, mode: way === 'send/receive' ? ('send-receive' as const) : way }],
@@ -103,7 +106,7 @@ export function acceptOpen(
   if (fault !== undefined) return { ok: false, notice: fault };
   const policy: SessionPolicy = { ...DEFAULT_POLICY, ownIpv4, enforceFirstAs: settings.enforceFirstAs === true };
   const negotiated = negotiate(local, remote, policy);
-  const role = negotiated.ebgp ? judgeRole(negotiated.localRole, negotiated.peer, false) : undefined;
+  const role = negotiated.ebgp ? judgeRole(negotiated.localRole, negotiated.peer, settings.role?.strict === true) : undefined;
   if (role !== undefined) return { ok: false, notice: role };
   const unmet = unmetDemands(settings, local, remote, negotiated);
   if (unmet.length > 0) return { ok: false, notice: unsupportedCapability(unmet) };

@@ -1,6 +1,6 @@
 /**
  * The line a peer's UPDATEs pass through one after the other: filter steps, in order. A step may answer at once, and then nothing
- * is copied or queued; or later, and then the messages of that peer (and of no other) wait in line behind it. With a single step
+ * is copied or queued; or later, and then the messages of that peer (and of no other) wait in line behind it. With a single step that takes its time
  * the next ones are already asked about meanwhile, up to a window; what they are answered takes effect in the order they came.
  * The line is bounded: at its limit whoever fills it is told to hold.
  */
@@ -16,8 +16,11 @@ const GONE = 1024;
 export type Verdict =
   | { readonly kind: 'accept' }
   | { readonly kind: 'reject' }
-  /** The whole message anew, header included; later steps see it. */
-  | { readonly kind: 'replace'; readonly message: Uint8Array }
+  /**
+   * The whole message anew, header included; later steps see it. `removed`: the routes that it announces no more, as withdrawals, where the
+   * step knows them; then it speaks of all the others.
+   */
+  | { readonly kind: 'replace'; readonly message: Uint8Array; readonly removed?: readonly Uint8Array[] }
   | { readonly kind: 'teardown'; readonly notice: Notice; readonly reason: string };
 
 /** The message under judgement: `length` bytes at `at`, valid until the step returns (a promise's step must copy). */
@@ -30,17 +33,16 @@ export interface Passage {
 
 export interface FilterStep {
   readonly name: string;
+  /** It answers at once and the same message always alike: others may be asked about while one waits for its answer elsewhere. */
+  readonly pure?: boolean;
   run(passage: Passage): Verdict | Promise<Verdict>;
 }
 
 export interface PipelineOwner {
-  /**
-   * A message that may go on. `late`: it waited, so the bytes are the pipeline's own and stay as they are. `original`: as it came,
-   * when a step replaced it.
-   */
-  passed(bytes: Uint8Array, at: number, length: number, late: boolean, original: Uint8Array | undefined): void;
-  /** A message that may not, as it came. */
-  rejected(bytes: Uint8Array, at: number, length: number): void;
+  /** A message that may go on. `late`: it waited, so the bytes are the pipeline's own and stay as they are. */
+  passed(bytes: Uint8Array, at: number, length: number, late: boolean, changes: Changes | undefined): void;
+  /** A message that may not, as it came. `removed`: what steps before the one that said so had taken out of it. */
+  rejected(bytes: Uint8Array, at: number, length: number, removed: readonly Uint8Array[]): void;
   teardown(notice: Notice, reason: string): void;
   /** A step threw or rejected: its message counts as rejected. */
   stepFailed(step: string, error: unknown): void;
@@ -48,6 +50,14 @@ export interface PipelineOwner {
   hold(held: boolean): void;
   /** Messages that waited come now, in `release`: outside any read callback. */
   late(release: () => void): void;
+}
+
+/** What steps made of a message that went on. */
+export interface Changes {
+  /** As it was before a step put another in its place without saying what that leaves out. */
+  readonly original: Uint8Array | undefined;
+  /** Withdrawals of what steps took out. */
+  readonly removed: readonly Uint8Array[];
 }
 
 type Fate = 'open' | 'passed' | 'rejected' | 'teardown';
@@ -61,7 +71,9 @@ class Place implements Passage {
   /** The next step. */
   step: number;
   fate: Fate = 'open';
+  changed = false;
   original: Uint8Array | undefined = undefined;
+  removed: readonly Uint8Array[] = NOTHING;
   notice: Notice | undefined = undefined;
   reason = '';
   action: (() => void) | undefined = undefined;
@@ -92,7 +104,9 @@ class Place implements Passage {
         this.fate = 'rejected';
         break;
       case 'replace':
-        this.original ??= copyOf(this.bytes, this.at, this.length);
+        this.changed = true;
+        if (verdict.removed === undefined) this.original ??= copyOf(this.bytes, this.at, this.length);
+        else if (verdict.removed.length > 0) this.removed = [...this.removed, ...verdict.removed];
         this.bytes = verdict.message;
         this.at = 0;
         this.length = verdict.message.length;
@@ -107,6 +121,7 @@ class Place implements Passage {
 }
 
 const NONE = new Uint8Array(0);
+const NOTHING: readonly Uint8Array[] = [];
 
 /** A copy in memory of its own, also of a Buffer, whose `slice` is a view. */
 export function copyOf(bytes: Uint8Array, at: number, length: number): Uint8Array {
@@ -119,6 +134,8 @@ export class Pipeline {
   readonly #owner: PipelineOwner;
   readonly #peer: number;
   #steps: readonly FilterStep[];
+  /** Messages that may be under question at once. */
+  #window: number;
   /** From `#first` on; those from `#next` on have not been asked about. */
   #line: Place[] = [];
   #first = 0;
@@ -135,6 +152,7 @@ export class Pipeline {
     this.#owner = owner;
     this.#peer = peer;
     this.#steps = steps;
+    this.#window = windowOf(steps);
   }
 
   /** There are no steps, and nobody waits: every message passes at once. */
@@ -153,6 +171,7 @@ export class Pipeline {
   /** Other steps for messages not asked about yet. */
   set steps(steps: readonly FilterStep[]) {
     this.#steps = steps;
+    this.#window = windowOf(steps);
   }
 
   /** `exempt`: no step sees it, but it stays in its order. */
@@ -251,7 +270,7 @@ export class Pipeline {
 
   /** Asks about those whose turn it is; with several steps one message at a time. */
   #ask(): void {
-    const window = this.#steps.length > 1 ? 1 : WINDOW;
+    const window = this.#window;
     while (this.#open < window && this.#next < this.#line.length) this.#advance(this.#line[this.#next++]!);
   }
 
@@ -290,10 +309,12 @@ export class Pipeline {
 
   #settle(place: Place, late: boolean): void {
     if (place.action !== undefined) place.action();
-    else if (place.fate === 'passed') this.#owner.passed(place.bytes, place.at, place.length, late, place.original);
-    else if (place.fate === 'teardown') this.#owner.teardown(place.notice!, place.reason);
-    else if (place.original === undefined) this.#owner.rejected(place.bytes, place.at, place.length);
-    else this.#owner.rejected(place.original, 0, place.original.length);
+    else if (place.fate === 'passed') {
+      const { original, removed } = place;
+      this.#owner.passed(place.bytes, place.at, place.length, late, place.changed ? { original, removed } : undefined);
+    } else if (place.fate === 'teardown') this.#owner.teardown(place.notice!, place.reason);
+    else if (place.original === undefined) this.#owner.rejected(place.bytes, place.at, place.length, place.removed);
+    else this.#owner.rejected(place.original, 0, place.original.length, place.removed);
   }
 
   #release(): void {
@@ -301,4 +322,8 @@ export class Pipeline {
     this.#held = false;
     this.#owner.hold(false);
   }
+}
+
+function windowOf(steps: readonly FilterStep[]): number {
+  return steps.filter((step) => step.pure !== true).length > 1 ? 1 : WINDOW;
 }

@@ -20,8 +20,11 @@ import { EventFeed } from './events.ts';
 import type { LineHost } from './export-line.ts';
 import { Injector } from './inject.ts';
 import { OriginatedStore } from './originated-store.ts';
-import { FilterQuestion, noticeOf } from './filter-question.ts';
+import { noticeOf } from './filter-question.ts';
+import { PolicyTable, stepsOf } from './filter-steps.ts';
 import type { Notice } from './fsm.ts';
+import { Selves } from './loop-check.ts';
+import type { Self } from './loop-check.ts';
 import { openFacts } from './opens.ts';
 import { HELD_BY_CONGESTION } from './peer.ts';
 import type { Peer, PeerHost } from './peer.ts';
@@ -62,7 +65,14 @@ export class Plane {
   readonly egress: Egress;
   readonly hub: RouteHub;
   readonly receiver: Receiver;
+  readonly policies = new PolicyTable({
+    failed: (policy, message) =>
+      message === ''
+        ? this.voice.clear('policy-failed', policy)
+        : this.voice.report('error', 'policy-failed', policy, `policy ${policy}: ${message}`),
+  });
   readonly questions: LineHost = {
+    policies: this.policies,
     ask: (question) => this.#ask(question),
     badReplacement: (peer, direction, reason) =>
       this.voice.report(
@@ -84,6 +94,7 @@ export class Plane {
   validatesOpen = false;
   readonly #options: PlaneOptions;
   readonly #contextsById: WireContext[] = [];
+  readonly #selves = new Selves();
   readonly #valve: Deadline;
   /** Holds that are on every peer, and on those to come. */
   #heldForAll = 0;
@@ -119,6 +130,8 @@ export class Plane {
         established: () => [...this.peers.all()].filter((peer) => peer.established),
         slice: (step) => this.slices.add(step),
         flushLater: () => this.flushLater(),
+        filterKind: (kind, compile) => this.policies.register(kind, compile),
+        filterKindGone: (compile) => this.policies.unregister(compile),
         report: (severity, code, subject, message, clear) =>
           options.sink.report({ severity, code, source: 'bgp', subject, message, clear }),
       },
@@ -267,12 +280,7 @@ export class Plane {
       area: this.area,
       now: () => this.clock.now(),
       nextMessageId: () => ++this.messageId,
-      self: (peer) => ({
-        localAs: peer.settings.localAs,
-        otherAs: this.settings.localAs,
-        routerId: peer.settings.routerId,
-        clusterId: peer.settings.clusterId === 0 ? peer.settings.routerId : peer.settings.clusterId,
-      }),
+      self: (peer) => this.#self(peer.settings),
       filtered: (peer) => {
         const facts = peer.agreement?.negotiated.receive;
         return facts?.ebgp === true ? this.#known({ ...facts, ownLocalPref: true }) : peer.receive;
@@ -280,7 +288,8 @@ export class Plane {
       steps: (peer) => {
         const given = steps?.(peer.settings) ?? NO_STEPS;
         if (peer.settings.importFilters.length === 0) return given;
-        return [...given, new FilterQuestion(peer, 'import', this.receiver.filtered(peer), this.questions)];
+        const context = { arriving: peer.receive, replaced: this.receiver.filtered(peer) };
+        return [...given, ...stepsOf(peer, 'import', context, this.policies, this.questions)];
       },
       counter: () => this.hub.counter,
       accepted: (peer, id, view, treatAsWithdraw) => this.hub.updated(peer, id, view, treatAsWithdraw),
@@ -296,6 +305,17 @@ export class Plane {
       flushLater: () => this.flushLater(),
       filterFailed: (peer, step, error) => this.#filterFailed(peer, step, error),
     });
+  }
+
+  /** Whose marks in a route mean that it is on its way back. */
+  #self({ localAs, routerId, clusterId, loopDetection }: PeerSettings): Self {
+    if (loopDetection === 'off') {
+      return this.#selves.of({ localAs: 0, otherAs: 0, routerId: 0, clusterId: 0, allowOwnAs: Infinity });
+    }
+    const named = loopDetection?.clusterId ?? 0;
+    const cluster = named !== 0 ? named : clusterId === 0 ? routerId : clusterId;
+    const otherAs = this.settings.localAs;
+    return this.#selves.of({ localAs, otherAs, routerId, clusterId: cluster, allowOwnAs: loopDetection?.allowOwnAs ?? 0 });
   }
 
   #filterFailed(peer: Peer, step: string, error: unknown): void {

@@ -10,6 +10,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
+import type { Role } from '../../sdk/wire/capability/typed.ts';
 
 export type CapabilityMode = 'enable' | 'disable' | 'require' | 'refuse';
 export type AddPathDirection = 'none' | 'send' | 'receive' | 'send/receive';
@@ -97,11 +98,34 @@ export interface PeerSettings {
   readonly routeServerTransparent: boolean;
   readonly updates: readonly StaticUpdate[];
   readonly processes: readonly ProcessBinding[];
-  /** What received UPDATEs pass, `plugin:filter` in order; opaque here, a change is what matters. Empty: none, and no cost. */
+  /**
+   * What received UPDATEs pass, in order: a key of `ReactorSettings.policies` (it holds a blank), or `plugin:filter`, which is asked of the
+   * other side. Empty: none, and no cost.
+   */
   readonly importFilters: readonly string[];
-  /** What UPDATEs to this peer pass. Such a peer is an update group of its own. */
+  /** What UPDATEs to this peer pass. With a plugin's filter among them the peer is an update group of its own. */
   readonly exportFilters: readonly string[];
+  /** Absent: no own AS in the path, no own identifiers. */
+  readonly loopDetection?: LoopDetection | undefined;
+  /** RFC 9234: what we are to the neighbour; `strict`: it has to say what it is. */
+  readonly role?: { readonly local: Role; readonly strict: boolean } | undefined;
 }
+
+/** A filter that runs in the reactor: its kind says which plugin compiles it, the definition is that plugin's business. */
+export interface Policy {
+  readonly kind: string;
+  /** JSON of the block, lists as pairs of key and body in their order. */
+  readonly definition: unknown;
+}
+
+/** By `kind:name digest`: another definition is another key. */
+export type Policies = Readonly<Record<string, Policy>>;
+
+/** How received routes are looked for loops; `off`: they are not. */
+export type LoopDetection =
+  | 'off'
+  /** Own AS numbers a path may hold; u32, 0 = the peer's cluster id. */
+  | { readonly allowOwnAs: number; readonly clusterId: number };
 
 export interface ReactorSettings {
   /** u32 */
@@ -117,6 +141,8 @@ export interface ReactorSettings {
   readonly capabilities: readonly PluginCapability[];
   /** Test knob `ze.test.bgp.port`: overrides every peer's remote and local port; 0 = off. */
   readonly portOverride: number;
+  /** What the peers' chains name. */
+  readonly policies?: Policies | undefined;
   /** `ze.cache.safety.valve`: ms a cached UPDATE that was passed over is kept; absent = five minutes. */
   readonly cacheValveMs?: number | undefined;
 }
@@ -298,7 +324,7 @@ export type ReactorQuestion =
       readonly direction: 'import' | 'export';
       /** The neighbour it came from, or is for. */
       readonly peer: PeerIdentity;
-      /** That peer's filters in this direction, as its session has them: a reload may be under way. Never empty. */
+      /** Filters of plugins that follow each other in its chain, as its session has it: a reload may be under way. Never empty. */
       readonly filters: readonly string[];
       /** An UPDATE's body without the 19-octet header: a copy. Well-formed (RFC 7606) where we look into it. */
       readonly body: Uint8Array;

@@ -121,6 +121,7 @@ export class Reactor implements ReactorPort {
     const { peers, hub, receiver, egress, cache } = this.#plane;
     const before = this.#plane.settings;
     this.#plane.settings = settings;
+    this.#plane.policies.policies = settings.policies ?? {};
     const { routeServerBestPath, routeServerTransparent, multipathMaximum, multipathRelax } = settings;
     cache.valveMs = settings.cacheValveMs ?? VALVE_MS;
     Object.assign(hub.settings, { routeServerBestPath, routeServerTransparent, multipathMaximum, multipathRelax });

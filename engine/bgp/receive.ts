@@ -20,7 +20,7 @@ import type { Self } from './loop-check.ts';
 import type { Peer } from './peer.ts';
 import { HELD_BY_PIPELINE } from './peer.ts';
 import { Pipeline } from './pipeline.ts';
-import type { FilterStep } from './pipeline.ts';
+import type { Changes, FilterStep } from './pipeline.ts';
 import { PrefixLimits } from './prefix-limit.ts';
 import type { Notice } from './fsm.ts';
 
@@ -67,7 +67,7 @@ class Intake {
   limits: PrefixLimits;
   /** What went through: where filters ask for it, or nobody else counts. */
   announced: Announced | undefined;
-  readonly self: Self;
+  self: Self;
   /** How a message is read that filters let pass. */
   readonly filtered: WireContext;
   /** Families whose excess is dropped, and that was said. */
@@ -107,10 +107,10 @@ export class Receiver {
     const steps = host.steps(peer);
     const pipeline = new Pipeline(
       {
-        passed: (bytes, at, length, late, original) => this.#passed(peer, bytes, at, length, late, original),
-        rejected: (bytes, at, length) => {
+        passed: (bytes, at, length, late, changes) => this.#passed(peer, bytes, at, length, late, changes),
+        rejected: (bytes, at, length, removed) => {
           peer.counters.importRejected++;
-          this.#rejected(peer, bytes, at, length);
+          this.#rejected(peer, bytes, at, length, removed);
         },
         teardown: (notice, reason) => peer.fault(notice, reason),
         stepFailed: (step, error) => host.filterFailed(peer, step, error),
@@ -136,6 +136,7 @@ export class Receiver {
     intake.limits = new PrefixLimits(peer.settings.families, (family) => this.count(peer, family));
     const steps = this.#host.steps(peer);
     intake.pipeline.steps = steps;
+    intake.self = this.#host.self(peer);
     if (steps.length > 0) intake.announced ??= new Announced(familiesOf(peer), false);
   }
 
@@ -205,14 +206,14 @@ export class Receiver {
     let outcome = view.locate(bytes, bytesView, at, length, context);
     if (outcome === RESET) return RESET;
     const known = this.known;
-    let facts = known.find(view);
+    let facts = known.find(view, intake.self.id);
     if (facts >= 0) outcome = view.trust(facts & 0xffff);
     else {
       outcome = view.validate();
       if (outcome === RESET) return RESET;
       facts = view.blockFacts;
       if (view.block.length !== 0 && this.#loop.loops(view, intake.self)) facts |= LOOPS;
-      if (view.faults.total === 0) known.note(view, facts);
+      if (view.faults.total === 0) known.note(view, intake.self.id, facts);
     }
     if (outcome === RESET) return RESET;
     if (loops && (facts & LOOPS) !== 0 && announces(view)) {
@@ -224,24 +225,32 @@ export class Receiver {
   }
 
   /** After the filter steps, which may have replaced or delayed the message. */
-  #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean, original: Uint8Array | undefined): void {
+  #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean, changes: Changes | undefined): void {
     const intake = this.#intakes.get(peer);
     if (intake === undefined) return;
-    if (original !== undefined) peer.counters.importModified++;
+    const original = changes?.original;
+    if (changes !== undefined) peer.counters.importModified++;
     const view = late ? this.#lateView : this.#view;
     if (late || view.bytes !== bytes || view.at !== at) {
       // It has been looked for loops when it came; a filter may put our number into the path.
       if (this.#judge(view, bytes, viewOf(bytes), at, length, peer, intake, intake.filtered, false) === RESET) {
-        if (original !== undefined) this.#rejected(peer, original, 0, original.length);
+        if (original !== undefined) this.#rejected(peer, original, 0, original.length, changes?.removed ?? []);
         return;
       }
+    }
+    for (const message of changes?.removed ?? []) {
+      if (!this.#withdrawOwed(peer, intake, message, 0, message.length, undefined)) return;
     }
     if (original !== undefined && !this.#withdrawOwed(peer, intake, original, 0, original.length, view)) return;
     this.#accept(peer, intake, view);
   }
 
   /** What a filter keeps out: nobody hears of it, but what stood before is withdrawn. */
-  #rejected(peer: Peer, bytes: Uint8Array, at: number, length: number): void {
+  #rejected(peer: Peer, bytes: Uint8Array, at: number, length: number, removed: readonly Uint8Array[]): void {
+    for (const message of removed) {
+      const intake = this.#intakes.get(peer);
+      if (intake !== undefined) this.#withdrawOwed(peer, intake, message, 0, message.length, undefined);
+    }
     const intake = this.#intakes.get(peer);
     if (intake !== undefined) this.#withdrawOwed(peer, intake, bytes, at, length, undefined);
   }

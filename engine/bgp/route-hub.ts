@@ -8,6 +8,7 @@ import type {
   UpdateHandler,
 } from '../../sdk/plugin/route-path.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
+import type { FilterCompiler } from '../../sdk/policy/route-filter.ts';
 import { BORR, EORR, encodeRefresh } from '../../sdk/wire/refresh.ts';
 import type { UpdateView } from '../../sdk/wire/update.ts';
 import { endOfRib } from '../../sdk/wire/writer.ts';
@@ -27,6 +28,8 @@ export interface HubHost {
   slice(step: () => boolean): void;
   /** A flush is due although no read callback runs. */
   flushLater(): void;
+  filterKind(kind: string, compile: FilterCompiler): void;
+  filterKindGone(compile: FilterCompiler): void;
   report(severity: 'warning' | 'error', code: string, subject: string, message: string, clear: boolean): void;
 }
 
@@ -121,6 +124,10 @@ export class RouteHub implements RoutePath {
 
   countPrefixes(counter: (peer: number, family: number) => number): void {
     this.#counter = counter;
+  }
+
+  filterKind(kind: string, compile: FilterCompiler): void {
+    this.#host.filterKind(kind, compile);
   }
 
   // RoutePath: acting.
@@ -242,6 +249,7 @@ export class RouteHub implements RoutePath {
       for (let i = list.length - 1; i >= 0; i--) if (handlers.has(list[i])) list.splice(i, 1);
     }
     if (handlers.has(this.#counter)) this.#counter = undefined;
+    for (const handler of handlers) this.#host.filterKindGone(handler as FilterCompiler);
     for (let i = this.#bestTables.length - 1; i >= 0; i--) if (tables.has(this.#bestTables[i]!)) this.#bestTables.splice(i, 1);
   }
 

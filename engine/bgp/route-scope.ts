@@ -8,6 +8,7 @@ import type {
   UpdateHandler,
 } from '../../sdk/plugin/route-path.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
+import type { FilterCompiler } from '../../sdk/policy/route-filter.ts';
 import type { UpdateView } from '../../sdk/wire/update.ts';
 import type { RouteHub } from './route-hub.ts';
 
@@ -64,6 +65,9 @@ export class RouteScope implements RoutePath {
   }
   countPrefixes(counter: (peer: number, family: number) => number): void {
     this.#hub.countPrefixes(this.#own(counter));
+  }
+  filterKind(kind: string, compile: FilterCompiler): void {
+    this.#hub.filterKind(kind, this.#own(compile));
   }
 
   publishBest(change: BestChange): void {

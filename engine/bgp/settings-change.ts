@@ -18,6 +18,7 @@ const LIVE: readonly (keyof PeerSettings)[] = [
   'updates',
   'processes',
   'importFilters',
+  'loopDetection',
 ];
 
 /** The export side: the peer moves to another update group. */

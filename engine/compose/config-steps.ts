@@ -138,7 +138,7 @@ export class ConfigSteps {
 export async function applyPeers(parts: StepParts, settings: ReactorSettings): Promise<ApplyReport> {
   const { reactor, bus, host, questions, configRoutes, log } = parts;
   questions.check(settings.peers);
-  const applied = await reactor.apply({ ...settings, capabilities: host.capabilities() });
+  const applied = await reactor.apply({ ...questions.overridden(settings), capabilities: host.capabilities() });
   for (const fault of applied.faults) log.error({ fault }, 'a listener could not be opened');
   await configRoutes.apply(settings.peers, bus.directory.list);
   return applied;

@@ -14,6 +14,9 @@ export interface QuestionParts {
   host(): PluginHost | undefined;
 }
 
+/** The check that stands in front of every import chain. */
+const LOOP_DETECTION = 'loop-detection';
+
 interface Chain {
   readonly direction: 'import' | 'export';
   readonly filters: readonly string[];
@@ -66,11 +69,30 @@ export class Questions {
     return this.#chain.check(this.#chains);
   }
 
+  /**
+   * The settings as the filters of plugins want them: one that overrides `loop-detection` takes the place of the check that would stand
+   * in front of its chains. No other default can be replaced: roles and community tagging are what the peer's configuration asks for.
+   */
+  overridden<T extends { readonly peers: readonly PeerSettings[] }>(settings: T): T {
+    const registry = this.#parts.host()?.registry;
+    const replaces = (reference: string): boolean => {
+      const [plugin = '', name] = reference.split(':');
+      const filter = registry?.filtersOf(plugin)?.find((one) => one.name === name && one.direction !== 'export');
+      return filter?.overrides?.includes(LOOP_DETECTION) === true;
+    };
+    const peers = settings.peers.map((peer) =>
+      pluginFilters(peer.importFilters).some(replaces) ? { ...peer, loopDetection: 'off' as const } : peer,
+    );
+    return { ...settings, peers };
+  }
+
   /** Plugins and peers are there: filters that nobody declared are reported, before the first route asks for them. */
   check(peers: readonly PeerSettings[]): void {
     this.#chains = (['import', 'export'] as const).map((direction) => ({
       direction,
-      filters: [...new Set(peers.flatMap((peer) => (direction === 'import' ? peer.importFilters : peer.exportFilters)))],
+      filters: [
+        ...new Set(peers.flatMap((peer) => pluginFilters(direction === 'import' ? peer.importFilters : peer.exportFilters))),
+      ],
     }));
     this.#chain.check(this.#chains);
   }
@@ -86,11 +108,9 @@ export async function refilter(
   before: readonly PeerSettings[],
   after: readonly PeerSettings[],
 ): Promise<{ readonly refreshed: readonly string[]; readonly stale: readonly string[] }> {
-  const old = new Map(before.map((peer) => [peer.name, peer.importFilters.join(' ')]));
+  const old = new Map(before.map((peer) => [peer.name, importRules(peer)]));
   const changed = new Set(
-    after
-      .filter((peer) => old.get(peer.name) !== undefined && old.get(peer.name) !== peer.importFilters.join(' '))
-      .map((peer) => peer.name),
+    after.filter((peer) => old.get(peer.name) !== undefined && old.get(peer.name) !== importRules(peer)).map((peer) => peer.name),
   );
   const refreshed: string[] = [];
   const stale: string[] = [];
@@ -103,4 +123,14 @@ export async function refilter(
   if (stale.length > 0)
     log.warn({ peers: stale }, 'new import filters hold for new routes alone: no route refresh with these peers');
   return { refreshed, stale };
+}
+
+/** What decides on the routes that a peer sends. */
+function importRules({ importFilters, loopDetection }: PeerSettings): string {
+  return JSON.stringify([importFilters, loopDetection]);
+}
+
+/** Those of a chain that plugins are asked for; the others are policies of the reactor, whose keys hold a blank. */
+function pluginFilters(chain: readonly string[]): readonly string[] {
+  return chain.filter((reference) => !reference.includes(' '));
 }

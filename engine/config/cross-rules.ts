@@ -1,9 +1,10 @@
 // Rules that hold between parts of a config: bindings and plugins, filter chains and filters, users and profiles, listeners.
-import { childOf, extension, type ParentNode } from '../../yang/compile/schema.ts';
+import { childOf, extension } from '../../yang/compile/schema.ts';
 import { type Branch, entriesAt, Reader, valueAt } from './effective.ts';
-import { clamp, type Findings } from './fault.ts';
+import { clamp, type Findings, type Place } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import { canonicalAddress } from './peer-settings.ts';
+import { LOOP_DETECTION, type PolicyBook } from './policy.ts';
 import type { Registered } from './validators.ts';
 import { didYouMean } from './values.ts';
 
@@ -47,78 +48,78 @@ export function checkBindings(peers: readonly EffectivePeer[], plugins: readonly
   }
 }
 
-/** Kinds of named filters in the schema of the `bgp` block: `prefix-list`, `modify`, … */
-export function policyKinds(bgp: ParentNode): readonly string[] {
-  const policy = childOf(bgp, 'policy');
-  return policy?.kind === 'container' ? policy.children.map((child) => child.name) : [];
-}
-
 /** A chain names filters that exist: `kind:NAME` of a policy, `plugin:NAME`, or a bare name of any policy. */
 export function checkFilters(
-  root: Branch,
+  policies: PolicyBook,
   peers: readonly EffectivePeer[],
   plugins: readonly string[],
   findings: Findings,
   offered: Registered['filters'] = new Map(),
 ): void {
-  const policy = valueAt(root, 'bgp/policy');
-  const bgp = valueAt(root, 'bgp');
-  const types = bgp?.kind === 'branch' ? policyKinds(bgp.schema) : [];
-  const names = new Set<string>();
-  const full = new Set<string>();
-  if (policy?.kind === 'branch') {
-    for (const [type, list] of policy.children) {
-      if (list.kind !== 'list') continue;
-      for (const name of list.entries.keys()) {
-        names.add(name);
-        full.add(`${type}:${name}`);
-      }
-    }
-  }
+  const full = policies.names;
+  const bare = [...policies.types.values()].flatMap((entries) => [...entries.keys()]);
   const told = new Set<unknown>();
   for (const peer of peers) {
     for (const direction of ['import', 'export']) {
       const chain = valueAt(peer.fields.branch, `filter/${direction}`);
       if (chain?.kind !== 'leaf-list') continue;
+      const path = `bgp/peer/${peer.name}/filter/${direction}`;
       for (const { text, place } of chain.items) {
-        const colon = text.indexOf(':');
-        const owner = colon < 0 ? '' : text.slice(0, colon);
-        const name = text.slice(colon + 1);
-        const fine =
-          colon < 0 ? names.has(text) : types.includes(owner) ? full.has(text) : plugins.includes(owner) && name !== '';
         if (told.has(place)) continue;
-        const named = colon < 0 || types.includes(owner);
-        if (fine && !named) {
-          const filters = offered.get(owner);
-          const there = filters?.some((one) => one.name === name && (one.direction === 'both' || one.direction === direction));
-          if (there !== false) continue;
-          told.add(place);
-          const all = filters?.map((one) => `${clamp(one.name)} (${one.direction})`).join(', ') ?? '';
-          const message = `no ${direction} filter ${clamp(text)}: plugin ${owner} offers ${all === '' ? 'no filter' : all}`;
-          findings.warn(place, `bgp/peer/${peer.name}/filter/${direction}`, `${message}; routes of the chain would be rejected`);
-          continue;
-        }
         told.add(place);
-        if (fine) {
-          const message = `named filters are not available yet, left out of the chain: ${clamp(text)}`;
-          findings.warn(place, `bgp/peer/${peer.name}/filter/${direction}`, message);
-          continue;
+        const found = policies.resolve(text);
+        switch (found.kind) {
+          case 'policy':
+            if (found.type === LOOP_DETECTION && direction === 'export') {
+              findings.fault(place, path, `${clamp(text)}: loops are looked for in import chains`);
+            }
+            break;
+          case 'plugin':
+            checkPluginFilter(found.owner, found.name, direction, plugins, offered, full, place, path, findings);
+            break;
+          case 'ambiguous': {
+            const hint = `write ${found.types.map((type) => `${type}:${text}`).join(' or ')}`;
+            findings.fault(place, path, `ambiguous filter in ${direction}: ${clamp(text)}`, { hint });
+            break;
+          }
+          case 'unknown':
+            findings.fault(place, path, `unknown filter in ${direction}: ${clamp(text)}`, {
+              hint: didYouMean(text, [...bare, ...full]),
+            });
+            break;
         }
-        if (!named) {
-          const whole = owner !== '' && name !== '';
-          const message = whole
-            ? `undefined plugin in ${direction} filter: ${clamp(text)}`
-            : `${direction} filter ${clamp(text)}: expected PLUGIN:FILTER`;
-          const hint = whole ? didYouMean(text, [...full, ...plugins.map((plugin) => `${plugin}:${name}`)]) : undefined;
-          findings.fault(place, `bgp/peer/${peer.name}/filter/${direction}`, message, { hint });
-          continue;
-        }
-        findings.fault(place, `bgp/peer/${peer.name}/filter/${direction}`, `unknown filter in ${direction}: ${clamp(text)}`, {
-          hint: didYouMean(text, [...names, ...full]),
-        });
       }
     }
   }
+}
+
+function checkPluginFilter(
+  owner: string,
+  name: string,
+  direction: string,
+  plugins: readonly string[],
+  offered: NonNullable<Registered['filters']>,
+  policies: readonly string[],
+  place: Place,
+  path: string,
+  findings: Findings,
+): void {
+  const text = `${owner}:${name}`;
+  if (owner === '' || name === '') {
+    findings.fault(place, path, `${direction} filter ${clamp(text)}: expected PLUGIN:FILTER`);
+    return;
+  }
+  if (!plugins.includes(owner)) {
+    const hint = didYouMean(text, [...policies, ...plugins.map((plugin) => `${plugin}:${name}`)]);
+    findings.fault(place, path, `undefined plugin in ${direction} filter: ${clamp(text)}`, { hint });
+    return;
+  }
+  const filters = offered.get(owner);
+  const there = filters?.some((one) => one.name === name && (one.direction === 'both' || one.direction === direction));
+  if (there !== false) return;
+  const all = filters?.map((one) => `${clamp(one.name)} (${one.direction})`).join(', ') ?? '';
+  const message = `no ${direction} filter ${clamp(text)}: plugin ${owner} offers ${all === '' ? 'no filter' : all}`;
+  findings.warn(place, path, `${message}; routes of the chain would be rejected`);
 }
 
 /** Users name profiles that exist. */

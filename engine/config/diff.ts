@@ -93,6 +93,9 @@ function changedPeer(name: string, before: RunningConfig, after: RunningConfig):
   return { name, change, leaves: all };
 }
 
+/** What comes from named filters: the chain may read as before, and its filters mean something else. */
+const ROUTE_RULES: readonly string[] = ['importFilters', 'exportFilters', 'loopDetection'];
+
 function settingsThatDiffer(name: string, before: RunningConfig, after: RunningConfig): ChangedLeaf[] {
   const find = (config: RunningConfig): PeerSettings | undefined => config.reactor.peers.find((peer) => peer.name === name);
   const old = find(before);
@@ -100,7 +103,10 @@ function settingsThatDiffer(name: string, before: RunningConfig, after: RunningC
   if (old === undefined || now === undefined) return [];
   return (Object.keys(now) as (keyof PeerSettings)[])
     .filter((key) => !isDeepStrictEqual(old[key], now[key]))
-    .map((key) => ({ path: key.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`), change: 'reset' }));
+    .map((key) => ({
+      path: key.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`),
+      change: ROUTE_RULES.includes(key) ? 'refresh' : 'reset',
+    }));
 }
 
 /** Leaves that differ between two values of the same place; the class is the nearest `ze:change` above. */

@@ -25,6 +25,8 @@ export interface LeafListValue {
   readonly kind: 'leaf-list';
   readonly schema: LeafListNode;
   readonly items: readonly { readonly text: string; readonly place: Place }[];
+  /** Members that are switched off. */
+  readonly off?: readonly string[];
   readonly place: Place;
 }
 
@@ -65,7 +67,14 @@ export function branchOf(schema: ParentNode, statements: readonly ConfigStatemen
         break;
       case 'leaf-list': {
         const items = statement.members.filter((member) => !member.inactive);
-        children.set(statement.name, { kind: 'leaf-list', schema: statement.schema, items, place: statement.place });
+        const off = statement.members.filter((member) => member.inactive).map((member) => member.text);
+        children.set(statement.name, {
+          kind: 'leaf-list',
+          schema: statement.schema,
+          items,
+          ...(off.length > 0 ? { off } : {}),
+          place: statement.place,
+        });
         break;
       }
       case 'container':
@@ -132,7 +141,8 @@ export function merge(base: Branch, over: Branch): Branch {
 function mergeValue(below: Value, above: Value): Value {
   if (above.kind === 'branch' && below.kind === 'branch') return merge(below, above);
   if (above.kind === 'leaf-list' && below.kind === 'leaf-list' && extension(above.schema, 'cumulative') !== undefined) {
-    return { ...above, items: [...below.items, ...above.items] };
+    const off = [...(below.off ?? []), ...(above.off ?? [])];
+    return { ...above, items: [...below.items, ...above.items], ...(off.length > 0 ? { off } : {}) };
   }
   if (above.kind === 'list' && below.kind === 'list') {
     const entries = new Map(below.entries);

@@ -6,20 +6,13 @@ import { SCHEMA_ROWS } from '../../yang/generated/config.ts';
 import { CONFIG_MODULES } from '../../yang/generated/modules.ts';
 import { parseIpv4 } from '../../sdk/wire/address.ts';
 import type { PeerSettings, ReactorSettings } from '../bgp/port.ts';
-import {
-  checkAddresses,
-  checkBindings,
-  checkFilters,
-  checkListeners,
-  checkMcp,
-  checkProfiles,
-  policyKinds,
-} from './cross-rules.ts';
+import { checkAddresses, checkBindings, checkFilters, checkListeners, checkMcp, checkProfiles } from './cross-rules.ts';
 import { type Branch, branchOf, Reader, type Value } from './effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
 import { withJoinedDefaults } from './joined-defaults.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
+import { checkPolicies, PolicyBook } from './policy.ts';
 import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
 import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
 import { checkSchemaRules } from './schema-rules.ts';
@@ -98,10 +91,12 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   const names = [...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])];
   checkAddresses(peers, findings);
   checkBindings(peers, names, findings);
-  checkFilters(root, peers, names, findings, options.filters);
+  const policies = new PolicyBook(root);
+  checkFilters(policies, peers, names, findings, options.filters);
+  checkPolicies(root, peers, findings);
   checkProfiles(root, findings);
   checkMcp(root, findings);
-  const reactor = reactorSettings(bgp, peers, environment, options.families, findings);
+  const reactor = reactorSettings(bgp, peers, policies, environment, options.families, findings);
   checkListeners(root, findings);
   if (findings.failed) {
     const unknownNames = findings.unknownNames > 0;
@@ -161,6 +156,7 @@ function readEnvironment(root: Branch, options: LoadOptions, findings: Findings)
 function reactorSettings(
   bgp: Value | undefined,
   effective: readonly EffectivePeer[],
+  policies: PolicyBook,
   environment: DaemonEnvironment,
   families: Registered['families'],
   findings: Findings,
@@ -171,7 +167,7 @@ function reactorSettings(
     routerId: Math.max(0, parseIpv4(fields?.text('router-id') ?? '')),
     localAs: fields?.number('session/asn/local') ?? 0,
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
-    policyKinds: bgp?.kind === 'branch' ? policyKinds(bgp.schema) : [],
+    policies,
     families,
   };
   if (fields !== undefined) {
@@ -192,6 +188,8 @@ function reactorSettings(
     capabilities: [],
     portOverride: settings.number('test.bgp.port'),
     cacheValveMs: settings.milliseconds('cache.safety.valve'),
+    // Read last: the peers' chains have filled it.
+    policies: policies.policies,
   };
 }
 

@@ -1,11 +1,13 @@
 // An effective peer to `PeerSettings`: text becomes numbers and unions once, here; what a neighbour cannot run with is a fault,
 // what makes it incomplete a warning.
 import { addressBytes, formatAddress, parseIpv4 } from '../../sdk/wire/address.ts';
+import type { Role } from '../../sdk/wire/capability/typed.ts';
 import { NO_FAMILY, type Family } from '../../sdk/wire/family.ts';
 import type { AddPathDirection, CapabilityMode, FamilySettings, PeerSettings, ProcessBinding } from '../bgp/port.ts';
 import type { Reader } from './effective.ts';
 import type { Findings } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
+import type { PolicyBook } from './policy.ts';
 import { routeUpdates } from './route-updates.ts';
 import { familyOfName } from './validators.ts';
 
@@ -14,8 +16,7 @@ export interface GlobalBgp {
   readonly routerId: number;
   readonly localAs: number;
   readonly routeServerTransparent: boolean;
-  /** Kinds of named filters: a chain's `kind:NAME` is one of these, any other `word:NAME` a plugin's. */
-  readonly policyKinds: readonly string[];
+  readonly policies: PolicyBook;
   /** Families of plugins by name. */
   readonly families?: ReadonlyMap<string, Family> | undefined;
 }
@@ -59,7 +60,9 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   );
   if (findings.faults.length > before) return undefined;
   const localIp = fields.text('connection/local/ip');
-  const chain = (direction: 'import' | 'export'): readonly string[] => pluginFilters(fields, direction, bgp.policyKinds);
+  const sides = { localAs, remoteAs: fields.number('session/asn/remote') };
+  const loopDetection = bgp.policies.loopDetection(fields);
+  const role = fields.text('role/import') as '' | Role;
   return {
     name: peer.name,
     group: peer.group,
@@ -97,17 +100,11 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     routeServerTransparent: bgp.routeServerTransparent,
     updates,
     processes: bindings(fields),
-    importFilters: chain('import'),
-    exportFilters: chain('export'),
+    importFilters: bgp.policies.chain(fields, 'import', sides),
+    exportFilters: bgp.policies.chain(fields, 'export', sides),
+    ...(loopDetection === undefined ? {} : { loopDetection }),
+    ...(role === '' ? {} : { role: { local: role, strict: fields.flag('role/strict') } }),
   };
-}
-
-/** The chain's filters of plugins. */
-function pluginFilters(fields: Reader, direction: 'import' | 'export', policyKinds: readonly string[]): readonly string[] {
-  return fields.list(`filter/${direction}`).filter((reference) => {
-    const colon = reference.indexOf(':');
-    return colon > 0 && !policyKinds.includes(reference.slice(0, colon));
-  });
 }
 
 function incomplete(fields: Reader): string | undefined {

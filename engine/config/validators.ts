@@ -1,5 +1,6 @@
 // The named validators of `ze:validate`: what a type cannot say. A schema that names one that is not here is refused at start.
 import { addressBytes, parseDecimal, parseIpv4, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
+import { compilePattern, PatternError } from '../../sdk/policy/pattern-program.ts';
 import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, standardFamily } from '../../sdk/wire/family.ts';
 
 export interface Validator {
@@ -94,6 +95,16 @@ function isExpression(text: string): boolean {
   }
 }
 
+function isPathPattern(text: string): boolean {
+  try {
+    compilePattern(text);
+    return true;
+  } catch (error) {
+    if (error instanceof PatternError) return false;
+    throw error;
+  }
+}
+
 /** `500ms`, `30s`, `5m`, `2h`, seconds without a unit; milliseconds, or -1. */
 export function parseDuration(text: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text);
@@ -164,6 +175,10 @@ export function makeValidators(registered: Registered = {}): Validators {
     [
       'log-level',
       { expected: `one of ${LOG_LEVELS.join(', ')}`, words: LOG_LEVELS, accepts: (text) => parseLogLevel(text) !== undefined },
+    ],
+    [
+      'path-regex',
+      { expected: `a regular expression in RE2's syntax (no back-references, no look-around)`, accepts: isPathPattern },
     ],
     ['regex', { expected: 'a regular expression', accepts: isExpression }],
     [

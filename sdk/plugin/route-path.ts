@@ -5,6 +5,7 @@
  * Everything is synchronous and runs inside the reactor's read callback; a handler that has long work (a whole table)
  * asks for slices with `slice`. Byte ranges given to a handler are valid until it returns.
  */
+import type { FilterCompiler } from '../policy/route-filter.ts';
 import type { UpdateView } from '../wire/update.ts';
 import type { PeerDirectory } from './structured.ts';
 
@@ -146,6 +147,11 @@ export interface RoutePath {
    * keeps a set of prefixes of its own for each peer.
    */
   countPrefixes(counter: (peer: number, family: number) => number): void;
+  /**
+   * Filters of this kind are compiled by the plugin: what a chain names as `kind:NAME` (`bgp/policy/KIND NAME`), on the bytes of each UPDATE.
+   * When the plugin goes, routes of such chains are rejected.
+   */
+  filterKind(kind: string, compile: FilterCompiler): void;
   /** May a peer be asked to send a family again? Its session is up, speaks the family, and agreed to route refresh. */
   canRefresh(peer: number, family: number): boolean;
   /** Asks a peer to send a family again (RFC 2918). false = not negotiated. */

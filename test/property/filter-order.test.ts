@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ExportLine } from '../../engine/bgp/export-line.ts';
+import { PolicyTable } from '../../engine/bgp/filter-steps.ts';
 import { MessageCounters } from '../../engine/bgp/counters.ts';
 import type { Peer } from '../../engine/bgp/peer.ts';
 import type { FilterStep, Verdict } from '../../engine/bgp/pipeline.ts';
@@ -148,6 +149,7 @@ test('a filtered peer ends with the routes that were let through last, each with
               return deck.draw();
             },
             badReplacement: (_peer, _direction, reason) => assert.fail(reason),
+            policies: new PolicyTable({ failed: () => undefined }),
             filterFailed: () => assert.fail(),
           },
           true,

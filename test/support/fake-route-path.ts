@@ -10,6 +10,7 @@ import type {
   UpdateHandler,
 } from '../../sdk/plugin/route-path.ts';
 import type { PeerDirectory } from '../../sdk/plugin/structured.ts';
+import type { FilterCompiler } from '../../sdk/policy/route-filter.ts';
 import { addressBytes, formatAddress, formatPrefix, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import { ContextTable, PLAIN_FACTS, type WireContext } from '../../sdk/wire/context.ts';
@@ -84,6 +85,7 @@ export class FakeRoutePath implements RoutePath {
   readonly forwarded: { readonly message: number; readonly except: string }[] = [];
   readonly published: { readonly routes: BestRoutes; readonly prefixes: readonly string[] }[] = [];
   readonly exporters: FakeExporter[] = [];
+  readonly filterKinds = new Map<string, FilterCompiler>();
   readonly reports: string[] = [];
   readonly refreshRequests: string[] = [];
   readonly refreshesDone: string[] = [];
@@ -379,6 +381,10 @@ export class FakeRoutePath implements RoutePath {
   }
   /** Peers that did not agree to route refresh, by name. */
   readonly deaf = new Set<string>();
+  filterKind(kind: string, compile: FilterCompiler): void {
+    this.filterKinds.set(kind, compile);
+  }
+
   canRefresh(peer: number): boolean {
     return this.established(peer) && !this.deaf.has(this.list[peer]!.name);
   }

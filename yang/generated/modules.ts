@@ -245,10 +245,10 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container filter {
       ze:change "refresh";
       description "Filter chains, run in order";
-      leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received: PLUGIN:FILTER, in order"; }
-      leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent: PLUGIN:FILTER, in order"; }
-      container ingress { ze:not-built "warn"; description "Community tagging of routes received"; uses community-tagging; }
-      container egress { ze:not-built "warn"; description "Community tagging of routes sent"; uses community-tagging; }
+      leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
+      leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
+      container ingress { description "Community tagging of routes received"; uses community-tagging; }
+      container egress { description "Community tagging of routes sent"; uses community-tagging; }
     }
   }
 
@@ -261,13 +261,14 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
 
   grouping role-fields {
     container role {
-      ze:not-built "warn";
       description "BGP role towards the peer (RFC 9234)";
-      leaf import { type enumeration { enum provider; enum rs; enum rs-client; enum customer; enum peer; } }
+      leaf import { type enumeration { enum provider; enum rs; enum rs-client; enum customer; enum peer; } description "What we are to the peer"; }
       leaf-list export {
+        ze:not-built "warn";
+        description "Roles of those whose routes the peer gets; RFC 9234 decides";
         type enumeration { enum default; enum unknown; enum provider; enum rs; enum rs-client; enum customer; enum peer; }
       }
-      leaf strict { type boolean; default "false"; }
+      leaf strict { type boolean; default "false"; description "The peer has to send its role"; }
     }
   }
 
@@ -347,58 +348,67 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       leaf ibgp { type uint8; default "200"; }
     }
     container policy {
-      ze:not-built "warn";
+      ze:change "refresh";
       description "Named filters";
       list prefix-list {
-        key "name"; ze:filter;
-        leaf name { type string { length "1..64"; } }
+        key "name"; ze:filter "bgp-filter-prefix";
+        description "Prefixes with length ranges";
+        leaf name { type string { length "1..64"; pattern "[A-Za-z0-9_.-]*"; } }
         list entry {
           key "prefix"; ordered-by user;
+          description "The first that covers the route decides; none: rejected";
           leaf prefix { type zt:ip-prefix; }
-          leaf ge { type uint8 { range "0..128"; } }
-          leaf le { type uint8 { range "0..128"; } }
-          leaf action { type enumeration { enum accept; enum reject; } default "accept"; }
+          leaf ge { type uint8 { range "0..128"; } description "Shortest length; alone: up to the longest"; }
+          leaf le { type uint8 { range "0..128"; } description "Longest length"; }
+          leaf action { type enumeration { enum accept; enum reject; } default "accept"; description "What becomes of the route"; }
         }
       }
       list as-path-list {
-        key "name"; ze:filter;
-        leaf name { type string { length "1..64"; } }
+        key "name"; ze:filter "bgp-filter-aspath";
+        description "Regular expressions on the AS path";
+        leaf name { type string { length "1..64"; pattern "[A-Za-z0-9_.-]*"; } }
         list entry {
           key "regex"; ordered-by user;
-          leaf regex { ze:validate "regex"; type string { length "1..512"; } }
-          leaf action { type enumeration { enum accept; enum reject; } default "accept"; }
+          description "The first that matches decides; none: rejected";
+          leaf regex { ze:validate "path-regex"; type string { length "1..512"; } description "RE2 syntax, on decimal numbers with single blanks between"; }
+          leaf action { type enumeration { enum accept; enum reject; } default "accept"; description "What becomes of the route"; }
         }
       }
       list community-match {
-        key "name"; ze:filter;
-        leaf name { type string { length "1..64"; } }
+        key "name"; ze:filter "bgp-filter-community-match";
+        description "Communities a route carries";
+        leaf name { type string { length "1..64"; pattern "[A-Za-z0-9_.-]*"; } }
         list entry {
           key "community"; ordered-by user;
+          description "The first that the route carries decides; none: rejected";
           leaf community { type string; }
-          leaf type { type enumeration { enum standard; enum large; enum extended; } default "standard"; }
-          leaf action { type enumeration { enum accept; enum reject; } default "accept"; }
+          leaf type { type enumeration { enum standard; enum large; enum extended; } default "standard"; description "Kind of the community"; }
+          leaf action { type enumeration { enum accept; enum reject; } default "accept"; description "What becomes of the route"; }
         }
       }
       list modify {
-        key "name"; ze:filter;
-        leaf name { type string { length "1..64"; } }
+        key "name"; ze:filter "bgp-filter-modify";
+        description "Attributes to set";
+        leaf name { type string { length "1..64"; pattern "[A-Za-z0-9_.-]*"; } }
         container set {
-          leaf local-preference { type uint32; }
-          leaf med { type uint32; }
-          leaf origin { type enumeration { enum igp; enum egp; enum incomplete; } }
-          leaf next-hop { type zt:ipv4-address; }
-          leaf as-path-prepend { type uint8 { range "1..32"; } }
+          description "What the route gets";
+          leaf local-preference { type uint32; description "LOCAL_PREF; not towards external peers"; }
+          leaf med { type uint32; description "MULTI_EXIT_DISC"; }
+          leaf origin { type enumeration { enum igp; enum egp; enum incomplete; } description "ORIGIN"; }
+          leaf next-hop { type zt:ipv4-address; description "Next hop of IPv4 routes"; }
+          leaf as-path-prepend { type uint8 { range "1..32"; } description "How often our AS is put in front of the path"; }
         }
       }
       list loop-detection {
         key "name"; ze:filter;
-        leaf name { type string { length "1..64"; } }
-        leaf allow-own-as { type uint8 { range "0..10"; } default "0"; }
-        leaf cluster-id { type zt:router-id; }
+        description "How routes are looked for loops; in front of every import chain by itself";
+        leaf name { type string { length "1..64"; pattern "[A-Za-z0-9_.-]*"; } }
+        leaf allow-own-as { type uint8 { range "0..10"; } default "0"; description "Times our AS may be in the path"; }
+        leaf cluster-id { type zt:router-id; description "Cluster looked for, if not the peer's"; }
       }
     }
     container community {
-      ze:not-built "warn";
+      ze:change "refresh";
       description "Named community sets";
       list standard { key "name"; uses named-communities { refine value { ze:validate "community"; } } }
       list large { key "name"; uses named-communities { refine value { ze:validate "large-community"; } } }
@@ -509,7 +519,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   extension decorate { argument name; description "Views add looked-up text."; }
   extension display-key { argument name; description "Label of entries that have no key."; }
   extension route-attributes { description "The node carries a set of route attributes."; }
-  extension filter { description "The list defines filter instances."; }
+  extension filter { argument plugin; description "The list defines filter instances, which this plugin runs."; }
   extension listener { description "The list's ip and port take part in the check for listener conflicts."; }
   extension edit-shortcut { argument name; description "The command is usable in edit mode."; }
   extension related { argument text; description "Actions offered beside the node."; }
@@ -842,6 +852,23 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   }
   typedef duration { ze:validate "duration"; type string; description "Number with a unit: 500ms, 30s, 5m, 2h; seconds without one."; }
   typedef hex { type string { pattern "([0-9A-Fa-f][0-9A-Fa-f])*"; } description "Bytes as hexadecimal digits."; }
+}
+`,
+  'zest-filter-modify': `module zest-filter-modify {
+  namespace "urn:zest:filter-modify";
+  prefix zfm;
+  import ze-bgp-conf { prefix zb; }
+  import ze-types { prefix zt; }
+  description "Communities that a modify filter puts in and takes out; beyond what Ze's module holds.";
+
+  augment "/zb:bgp/zb:policy/zb:modify/zb:set" {
+    leaf-list community-add { type zt:community; description "Communities put in"; }
+    leaf-list community-remove { type zt:community; description "Communities taken out"; }
+    leaf-list large-community-add { type zt:large-community; description "Large communities put in"; }
+    leaf-list large-community-remove { type zt:large-community; description "Large communities taken out"; }
+    leaf-list extended-community-add { type zt:extended-community; description "Extended communities put in"; }
+    leaf-list extended-community-remove { type zt:extended-community; description "Extended communities taken out"; }
+  }
 }
 `,
   'zest-hub': `module zest-hub {

@@ -269,9 +269,9 @@ const rows: readonly Row[] = [
   ['ttl', bgp(peer({ rest: 'connection ttl max 1;' })), 1, 'ttl is not available'],
   [
     'a feature that is not built',
-    bgp(peer({ rest: 'role { import provider; }' })),
+    bgp(peer({ rest: 'connection { bfd; }' })),
     0,
-    'warning: line 8: bgp/peer/role is not available',
+    'warning: line 8: bgp/peer/connection/bfd is not available',
   ],
   [
     'no router-id, but its own',

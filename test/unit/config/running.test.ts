@@ -173,6 +173,7 @@ test('capabilities, ADD-PATH and next hops become what the reactor knows', () =>
     capabilities: [],
     portOverride: 0,
     cacheValveMs: 300_000,
+    policies: {},
   });
 });
 
