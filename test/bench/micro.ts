@@ -7,6 +7,7 @@ import { type Baseline, type Benched, best, compare, TOLERANCE } from './compare
 import { type Case, sink } from './micro/cases.ts';
 import { codecCases } from './micro/codec.ts';
 import { linkCases } from './micro/links.ts';
+import { policyCases } from './micro/policy.ts';
 import { ribCases } from './micro/rib.ts';
 import { grouped, significant } from './units.ts';
 
@@ -108,7 +109,7 @@ const { values } = parseArgs({
     save: { type: 'boolean', default: false },
   },
 });
-const all = [...codecCases, ...ribCases, ...linkCases];
+const all = [...codecCases, ...ribCases, ...policyCases, ...linkCases];
 const chosen = all.filter(({ name }) => name.includes(values.only));
 if (chosen.length === 0) throw new Error(`no bench is named like ${values.only}`);
 const benched: Benched[] = [];

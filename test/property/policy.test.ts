@@ -126,7 +126,9 @@ const expression: fc.Arbitrary<string> = fc.letrec<{ all: string; one: string }>
   ),
 })).all;
 
-const asPath = fc.array(fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(1, 2, 12, 21, 111, 4294967295)), { maxLength: 6 });
+const asPath = fc.array(fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(1, 2, 12, 21, 111, 4294967295)), {
+  maxLength: 6,
+});
 
 test('several expressions in one pass say what one after the other would', () => {
   fc.assert(
@@ -208,6 +210,9 @@ test('communities are a list: strip takes out, tag puts in what is not there', (
   );
 });
 
+const withoutPath = (all: Readonly<Record<number, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(all).filter(([code]) => code !== '2'));
+
 test('modify changes what it names and nothing else, whatever else the route carries', () => {
   const extras = fc.subarray([
     attribute('8004', '00000005'),
@@ -234,8 +239,8 @@ test('modify changes what it names and nothing else, whatever else the route car
       const before = said(message, context);
       const after = said(judge(modify({ set: wanted }), message, context).message!, context);
       const four = (number: number): string => number.toString(16).padStart(8, '0');
-      const { 2: _before, ...rest } = before.attributes;
-      const { 2: _after, ...left } = after.attributes;
+      const rest = withoutPath(before.attributes);
+      const left = withoutPath(after.attributes);
       assert.deepEqual(left, {
         ...rest,
         ...(wanted.med === undefined ? {} : { 4: four(wanted.med) }),

@@ -24,6 +24,8 @@ export interface BirdOptions extends ForeignOptions {
   readonly routerId?: string;
   /** Announced beside the one of every foreign daemon. */
   readonly more?: readonly string[];
+  /** More statements of the session, such as a role. */
+  readonly session?: string;
   /** The session waits for `enable zest`. */
   readonly disabled?: boolean;
 }
@@ -49,7 +51,7 @@ protocol bgp zest {
   local ${FOREIGN[options.over]} port ${options.port} as ${FOREIGN_AS};
   neighbor ${ZEST[options.over]} port ${options.zestPort} as ${LOCAL_AS};
   multihop; strict bind yes; hold time ${options.holdTimeSeconds};
-  connect delay time 1; connect retry time 2; error wait time 1, 2;
+  connect delay time 1; connect retry time 2; error wait time 1, 2; ${options.session ?? ''}
   ipv4 { import all; export where proto = "own_ipv4" || proto = "more"; next hop address ${FOREIGN.ipv4}; };
   ipv6 { import all; export where proto = "own_ipv6"; next hop address ${FOREIGN.ipv6}; };
 }

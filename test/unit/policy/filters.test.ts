@@ -91,7 +91,7 @@ test('prefix-list: IPv6 in MP_REACH_NLRI is trimmed too, withdrawals stay, path 
   const context = plainContext({ families: [IPV4_UNICAST, IPV6_UNICAST], addPath: [IPV6_UNICAST] });
   const reach = attribute(
     '800e',
-    `00020110${'20010db8'.padEnd(32, '0').replace(/0$/, '1')}00${'00000007'}2020010db8${'00000008'}3020010db80001`,
+    `00020110${'20010db8'.padEnd(32, '0').replace(/0$/, '1')}00000000072020010db8000000083020010db80001`,
   );
   const message = update({ withdrawn: nlri('10.0.0.0/8'), attributes: ORIGIN + path(64512) + reach });
   const { message: out, removed } = judge(prefixList({ entry: [['2001:db8::/32', {}]] }), message, context);
@@ -106,13 +106,13 @@ test('prefix-list: labelled prefixes behind labels and distinguisher; what is no
   const context = plainContext({ families: [vpn, evpn] });
   const filter = prefixList({ entry: [['10.1.0.0/16', {}]] });
   // 24 bits of label, 64 of distinguisher, 16 of prefix.
-  const good = `${u8(104)}000101${'0000fde900000001'}0a01`;
-  const bad = `${u8(104)}000101${'0000fde900000001'}0a02`;
+  const good = `${u8(104)}0001010000fde9000000010a01`;
+  const bad = `${u8(104)}0001010000fde9000000010a02`;
   const reach = attribute('800e', `0001800c${'0'.repeat(16)}c000020100${good}${bad}`);
   const { message, removed } = judge(filter, update({ attributes: ORIGIN + path(64512) + reach }), context);
   assert(toHex(message!).includes(good) && !toHex(message!).includes(bad), toHex(message!));
   assert.deepEqual(removed, [bad]);
-  const type3 = `0311${'0'.repeat(16)}00000000${'20c0000201'}`;
+  const type3 = `0311${'0'.repeat(16)}0000000020c0000201`;
   const ethernet = attribute('800e', `00194604c000020100${type3}`);
   assert.equal(
     judge(prefixList({ entry: [['0.0.0.0/0', { le: 32 }]] }), update({ attributes: ORIGIN + path(1) + ethernet }), context)
@@ -250,7 +250,7 @@ const TAGS: readonly (readonly [
 for (const [name, definition, attributes, after] of TAGS) {
   test(`community tagging: ${name}`, () => {
     const { message } = judge(community(definition), route(MANDATORY + attributes), CONTEXT);
-    const { 1: _o, 2: _p, 3: _n, ...rest } = said(message!, CONTEXT).attributes;
+    const rest = Object.fromEntries(Object.entries(said(message!, CONTEXT).attributes).filter(([code]) => Number(code) > 3));
     assert.deepEqual(rest, after);
   });
 }
