@@ -131,11 +131,27 @@ function isObject(value: unknown): value is Record<string, unknown> {
 export function merge(base: Branch, over: Branch): Branch {
   if (base.children.size === 0) return over;
   const children = new Map(base.children);
+  if (over.schema.children.some((node) => node.choice !== undefined)) dropOtherCases(children, over);
   for (const [name, value] of over.children) {
     const below = children.get(name);
     children.set(name, below === undefined ? value : mergeValue(below, value));
   }
   return { ...over, children };
+}
+
+/** The more specific level chooses: what it states of a choice takes the other cases away. */
+function dropOtherCases(below: Map<string, Value>, over: Branch): void {
+  const chosen = new Map<string, string>();
+  const choicesOf = (name: string): readonly (readonly [choice: string, caseName: string])[] => {
+    const path = childOf(over.schema, name)?.choice ?? [];
+    return path.flatMap((_, at) => (at % 2 === 0 ? [[path.slice(0, at + 1).join('/'), path[at + 1] ?? ''] as const] : []));
+  };
+  for (const name of over.children.keys()) for (const [choice, caseName] of choicesOf(name)) chosen.set(choice, caseName);
+  if (chosen.size === 0) return;
+  for (const name of [...below.keys()]) {
+    const other = choicesOf(name).some(([choice, caseName]) => chosen.has(choice) && chosen.get(choice) !== caseName);
+    if (other) below.delete(name);
+  }
 }
 
 function mergeValue(below: Value, above: Value): Value {

@@ -41,8 +41,8 @@ export class Findings {
   /** Faults of values: the statement is in the tree all the same, so that it can be shown, edited and written back. */
   valueFaults = 0;
   #dropped = 0;
-  /** Faults of the text itself; those behind them may only follow from it. */
-  #read = 0;
+  /** How many faults each step has found so far: those of later steps may only follow from them. */
+  readonly #steps: number[] = [];
 
   fault(place: Place, path: string, message: string, extras: FaultExtras = {}): void {
     if (this.faults.length >= MAXIMUM_FAULTS) {
@@ -56,9 +56,9 @@ export class Findings {
     if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
   }
 
-  /** The text is read: what is found from now on may follow from what was found so far. */
-  textRead(): void {
-    this.#read = this.faults.length;
+  /** A step of the checks is done: what is found from now on may follow from what was found so far. */
+  follow(): void {
+    this.#steps.push(this.faults.length);
   }
 
   /** No more faults are kept: what costs time to say of one can be left out. */
@@ -75,11 +75,15 @@ export class Findings {
     return this.faults.length > 0;
   }
 
-  /** Faults of the text first, then what may follow from them, each in the order of the text; a last one for those that were dropped. */
+  /** Step by step, so that a cause stands before what follows from it; each step's in the order of the text; a last one for those that were dropped. */
   sorted(): readonly ConfigFault[] {
-    const inOrder = (faults: readonly ConfigFault[]): ConfigFault[] =>
-      [...faults].sort((a, b) => a.line - b.line || a.column - b.column);
-    const out = [...inOrder(this.faults.slice(0, this.#read)), ...inOrder(this.faults.slice(this.#read))];
+    const out: ConfigFault[] = [];
+    let from = 0;
+    for (const to of [...this.#steps, this.faults.length]) {
+      const step = this.faults.slice(from, to);
+      for (const fault of step.sort((a, b) => a.line - b.line || a.column - b.column)) out.push(fault);
+      from = to;
+    }
     if (this.#dropped > 0) out.push({ ...NOWHERE, path: '', message: `and ${this.#dropped} more` });
     return out;
   }

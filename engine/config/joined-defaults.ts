@@ -1,6 +1,7 @@
 // Defaults of what plugins have added to the schema, filled into the effective tree: the plugin is the only reader of its block, and
 // it is shown every value that holds there (RFC 7950 §7.6.1). The shipped schema's defaults are applied by those who read it.
 import { isParent, type LeafListNode, type LeafNode, type ParentNode, type SchemaNode } from '../../yang/compile/schema.ts';
+import { holds } from './data-tree.ts';
 import type { Branch, Value } from './effective.ts';
 
 /** The tree itself when no plugin has added anything, or nothing of it is there. */
@@ -14,8 +15,9 @@ function fill(branch: Branch, inside: boolean): Branch {
     const joined = inside || node.joined !== undefined;
     const value = children.get(node.name);
     if (value !== undefined) children.set(node.name, fillValue(value, node, joined));
-    // Of a choice only what is stated is there. A container that a plugin adds to ours stays away until it is stated.
-    else if (joined && node.choice === undefined && (inside || node.kind !== 'container')) {
+    // Of a choice what is stated is there, else its default case. A container that a plugin adds to ours stays away until it is stated.
+    // A template states what peers inherit: what it does not state is not there.
+    else if (joined && node.template !== true && holds(branch, node) && (inside || node.kind !== 'container')) {
       const added = defaultOf(node, branch);
       if (added !== undefined) children.set(node.name, added);
     }

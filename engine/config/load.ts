@@ -18,6 +18,7 @@ import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './r
 import { checkSchemaRules } from './schema-rules.ts';
 import { type Environment, Settings } from './settings.ts';
 import { readSyntax } from './set-format/index.ts';
+import { checkTreeRules } from './tree-rules.ts';
 import type { SyntaxTree } from './syntax-tree.ts';
 import { makeValidators, type Registered } from './validators.ts';
 
@@ -77,14 +78,16 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 
 /** As `loadConfig`, for a tree that is there already (an edited candidate). */
 export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = new Findings()): LoadResult {
-  findings.textRead();
+  findings.follow();
   const root = branchOf(syntax.schema, syntax.children);
   if (syntax.children.length === 0) findings.warn(NOWHERE, '', 'the configuration is empty: there is nothing to do');
   checkSchemaRules(root, findings);
+  findings.follow();
   const environment = readEnvironment(root, options, findings);
   const plugins = pluginSettings(root, environment.stageTimeoutMs, findings, options.usable);
   pluginNotes(root, options.notes ?? [], findings);
   const hub = hubServers(root, findings);
+  findings.follow();
   const bgp = root.children.get('bgp');
   const peers = bgp?.kind === 'branch' ? effectivePeers(bgp, findings) : [];
   inlinePlugins(peers, plugins, environment.stageTimeoutMs, findings);
@@ -96,6 +99,9 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   checkPolicies(root, peers, findings);
   checkProfiles(root, findings);
   checkMcp(root, findings);
+  const effective = effectiveTree(root, peers);
+  checkTreeRules(effective, findings);
+  findings.follow();
   const reactor = reactorSettings(bgp, peers, policies, environment, options.families, findings);
   checkListeners(root, findings);
   if (findings.failed) {
@@ -104,7 +110,7 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   }
   const config = new RunningConfig({
     syntax,
-    tree: withJoinedDefaults(effectiveTree(root, peers)),
+    tree: withJoinedDefaults(effective),
     reactor,
     plugins,
     hub,
@@ -169,10 +175,12 @@ function reactorSettings(
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
     policies,
     families,
+    unread: ['router-id', 'session/asn/local'].filter((leaf) => findings.faults.some((one) => one.path === `bgp/${leaf}`)),
   };
   if (fields !== undefined) {
-    if (global.routerId === 0) findings.warn(fields.branch.place, 'bgp/router-id', 'no router-id in bgp');
-    if (global.localAs === 0)
+    if (global.routerId === 0 && !global.unread.includes('router-id'))
+      findings.warn(fields.branch.place, 'bgp/router-id', 'no router-id in bgp');
+    if (global.localAs === 0 && !global.unread.includes('session/asn/local'))
       findings.warn(fields.branch.place, 'bgp/session/asn/local', 'no global local AS (bgp session asn local)');
   }
   return {

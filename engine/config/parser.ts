@@ -141,6 +141,11 @@ export class Parser {
       this.recover(token);
       return;
     }
+    if (schema.config === false) {
+      this.findings.fault(token, join(where.path, name), `${clamp(name)} is state of the system: it cannot be configured`);
+      this.recover(token);
+      return;
+    }
     this.#node(where, schema, marked ? { ...head, inactive: true } : head);
   }
 

@@ -17,6 +17,8 @@ export interface GlobalBgp {
   readonly localAs: number;
   readonly routeServerTransparent: boolean;
   readonly policies: PolicyBook;
+  /** Leaves of the block whose values are no values, which is said already: what follows from it need not be. */
+  readonly unread: readonly string[];
   /** Families of plugins by name. */
   readonly families?: ReadonlyMap<string, Family> | undefined;
 }
@@ -28,9 +30,14 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   const { fields } = peer;
   const path = `bgp/peer/${peer.name}`;
   const before = findings.faults.length;
+  const levels = [
+    path,
+    ...(peer.group === '' ? [] : [`bgp/group/${peer.group}/peer/${peer.name}`, `bgp/group/${peer.group}`]),
+    'bgp',
+  ];
   const fault = (leaf: string, message: string): void => {
-    // A value that could not be read is not missing as well.
-    if (findings.faults.some((one) => one.path === `${path}/${leaf}`)) return;
+    // A value that could not be read, here or where it is inherited from, is not missing as well.
+    if (levels.some((level) => findings.faults.some((one) => one.path === `${level}/${leaf}`))) return;
     findings.fault(fields.place(leaf), `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
   };
   const families = familySettings(fields, bgp.families, fault);
@@ -50,7 +57,8 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   }
   const routerId = address4(fields.text('session/router-id')) || bgp.routerId;
   const localAs = fields.number('session/asn/local') || bgp.localAs;
-  if (routerId === 0) fault('session/router-id', 'router-id is required (in bgp, or in session)');
+  if (routerId === 0 && !bgp.unread.includes('router-id'))
+    fault('session/router-id', 'router-id is required (in bgp, or in session)');
   if (localAs === 0) fault('session/asn/local', 'a local AS is required (session asn local)');
   const extendedNextHop = nextHopEncodings(fields, bgp.families);
   const updates = routeUpdates(

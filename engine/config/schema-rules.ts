@@ -1,9 +1,10 @@
-// What the schema asks of a tree beyond the values themselves: mandatory leaves, numbers of entries, choices, leafrefs; and what
-// the extensions say of leaves whose feature is not built.
-import { extension, type ListNode, type ParentNode, type SchemaNode } from '../../yang/compile/schema.ts';
+// What the schema asks of a tree as it was written, beyond the values themselves: numbers of entries, what is unique, choices; and what
+// the extensions say of leaves whose feature is not built. What needs the tree with all that is inherited stands in `tree-rules`.
+import { extension, type ParentNode, type SchemaNode } from '../../yang/compile/schema.ts';
 import type { Branch, Value } from './effective.ts';
-import { clamp, type Findings, type Place } from './fault.ts';
+import type { Findings, Place } from './fault.ts';
 import { join } from './parser.ts';
+import { checkUnique } from './tree-rules.ts';
 
 interface NotBuilt {
   readonly how: string;
@@ -14,7 +15,6 @@ interface NotBuilt {
 /** Walks the tree as written (before inheritance), so that each statement is looked at once. */
 export function checkSchemaRules(root: Branch, findings: Findings): void {
   const notBuilt = new Map<string, NotBuilt>();
-  const references: { path: string; text: string; target: string; place: Place }[] = [];
   const walk = (value: Value, schemaPath: string, path: string, covered = false, entry = false): void => {
     const schema = value.kind === 'any' ? undefined : value.schema;
     const how = schema === undefined ? undefined : extension(schema, 'not-built');
@@ -38,27 +38,14 @@ export function checkSchemaRules(root: Branch, findings: Findings): void {
         return;
       case 'leaf-list':
         checkCount(value.schema, value.items.length, value.place, path, findings);
-        if (value.schema.type.base === 'leafref') {
-          for (const item of value.items)
-            references.push({ path, text: item.text, target: value.schema.type.path, place: item.place });
-        }
         return;
       case 'leaf':
-        if (value.schema.type.base === 'leafref') {
-          references.push({ path, text: value.text, target: value.schema.type.path, place: value.place });
-        }
-        return;
       case 'any':
         return;
     }
   };
   walk(root, '', '');
   report(notBuilt, findings);
-  for (const { path, text, target, place } of references) {
-    if (target.startsWith('/') && !valuesAt(root, target.slice(1).split('/')).has(text)) {
-      findings.fault(place, path, `${path}: "${clamp(text)}" is not a value of ${target}`);
-    }
-  }
 }
 
 /** One line a feature, however many peers use it; a feature inside another that is not built is not named again. */
@@ -75,72 +62,40 @@ function report(notBuilt: ReadonlyMap<string, NotBuilt>, findings: Findings): vo
   }
 }
 
+/** At most one case of each choice, those inside cases too (RFC 7950 §7.9). */
 function checkBranch(branch: Branch, path: string, findings: Findings): void {
-  const chosen = new Map<string, { caseName: string; node: SchemaNode }>();
-  for (const node of needing(branch.schema)) {
+  const nodes = chosen(branch.schema);
+  if (nodes.length === 0) return;
+  const seen = new Map<string, { readonly caseName: string; readonly node: SchemaNode }>();
+  for (const node of nodes) {
     const present = branch.children.get(node.name);
-    if (present === undefined) {
-      if ('mandatory' in node)
-        findings.warn(branch.place, join(path, node.name), `${join(path, node.name)} is mandatory and missing`);
-      continue;
+    if (present === undefined) continue;
+    const choice = node.choice!;
+    for (let at = 0; at + 1 < choice.length; at += 2) {
+      const key = choice.slice(0, at + 1).join('/');
+      const before = seen.get(key);
+      if (before === undefined) seen.set(key, { caseName: choice[at + 1]!, node });
+      else if (before.caseName !== choice[at + 1]) {
+        findings.fault(present.place, join(path, node.name), `${path}: ${before.node.name} and ${node.name} exclude each other`);
+        break;
+      }
     }
-    if (node.choice === undefined) continue;
-    const [choice, caseName] = node.choice;
-    const before = chosen.get(choice);
-    if (before !== undefined && before.caseName !== caseName) {
-      findings.fault(present.place, join(path, node.name), `${path}: ${before.node.name} and ${node.name} exclude each other`);
-    } else chosen.set(choice, { caseName, node });
   }
 }
 
-const needs = new WeakMap<ParentNode, readonly SchemaNode[]>();
+const choosing = new WeakMap<ParentNode, readonly SchemaNode[]>();
 
-/** The children that mandatory or choice say something about; looked up once a schema node. */
-function needing(schema: ParentNode): readonly SchemaNode[] {
-  let found = needs.get(schema);
+/** The children that belong to a choice; looked up once a schema node. */
+function chosen(schema: ParentNode): readonly SchemaNode[] {
+  let found = choosing.get(schema);
   if (found === undefined) {
-    found = schema.children.filter((node) => node.choice !== undefined || 'mandatory' in node);
-    needs.set(schema, found);
+    found = schema.children.filter((node) => node.choice !== undefined);
+    choosing.set(schema, found);
   }
   return found;
 }
 
-function checkCount(
-  schema: { min?: number; max?: number; name: string },
-  count: number,
-  place: Place,
-  path: string,
-  findings: Findings,
-): void {
-  if (count < (schema.min ?? 0)) findings.fault(place, path, `${path} needs at least ${schema.min ?? 0} entries, found ${count}`);
+function checkCount(schema: { max?: number }, count: number, place: Place, path: string, findings: Findings): void {
   if (count > (schema.max ?? Infinity))
     findings.fault(place, path, `${path} takes at most ${schema.max ?? 0} entries, found ${count}`);
-}
-
-function checkUnique(schema: ListNode, entries: readonly Branch[], path: string, findings: Findings): void {
-  for (const leaves of schema.unique ?? []) {
-    const seen = new Map<string, string>();
-    for (const entry of entries) {
-      const values = leaves.split(/\s+/).map((name) => entry.children.get(name));
-      if (values.some((value) => value?.kind !== 'leaf')) continue;
-      const text = values.map((value) => (value?.kind === 'leaf' ? value.text : '')).join(' ');
-      const before = seen.get(text);
-      if (before !== undefined)
-        findings.fault(entry.place, path, `${path}: ${before} and ${entry.key} have the same ${leaves}: ${clamp(text)}`);
-      else seen.set(text, entry.key);
-    }
-  }
-}
-
-/** Every value of a leaf or key below a schema path. */
-function valuesAt(branch: Branch, path: readonly string[]): Set<string> {
-  const out = new Set<string>();
-  const [name = '', ...rest] = path.map((step) => step.replace(/\[.*\]$/, ''));
-  if (branch.schema.kind === 'list' && rest.length === 0 && branch.schema.keys.includes(name)) out.add(branch.key);
-  const value = branch.children.get(name);
-  if (value?.kind === 'leaf' && rest.length === 0) out.add(value.text);
-  if (value?.kind === 'leaf-list' && rest.length === 0) for (const item of value.items) out.add(item.text);
-  const inner = value?.kind === 'branch' ? [value] : value?.kind === 'list' ? [...value.entries.values()] : [];
-  for (const one of inner) for (const text of valuesAt(one, rest)) out.add(text);
-  return out;
 }

@@ -108,10 +108,14 @@ class Lexer {
   readonly #module: string;
   #at = 0;
   #line = 1;
+  /** YANG 1 left other escapes alone (RFC 6020 §6.1.3), YANG 1.1 refuses them. */
+  readonly #strict: boolean;
 
   constructor(text: string, module: string) {
     this.#text = text;
     this.#module = module;
+    this.#at = text.startsWith('\uFEFF') ? 1 : 0;
+    this.#strict = /\byang-version\s+["']?1\.1\b/.test(text);
   }
 
   next(): Token | undefined {
@@ -167,25 +171,40 @@ class Lexer {
     const text = this.#text;
     const line = this.#line;
     const column = this.#at - (text.lastIndexOf('\n', this.#at) + 1) + 1;
+    const lines: string[] = [];
     let out = '';
     for (let at = this.#at + 1; at < text.length; at++) {
       const c = text[at]!;
       if (c === '"') {
         this.#at = at + 1;
-        return out;
+        lines.push(out);
+        return lines.join('\n');
       }
       if (c === '\\') {
         const next = text[++at];
         if (next === 'n') out += '\n';
         else if (next === 't') out += '\t';
         else if (next === '"' || next === '\\') out += next;
-        else throw new YangError({ module: this.#module, line: this.#line }, `unknown escape "\\${next ?? ''}" in a string`);
+        else if (!this.#strict && next !== undefined) {
+          out += '\\';
+          at--;
+        } else throw new YangError({ module: this.#module, line: this.#line }, `unknown escape "\\${next ?? ''}" in a string`);
       } else if (c === '\n') {
         this.#line++;
-        out = `${out.replace(/[ \t\r]+$/, '')}\n`;
-        for (let blank = 0; blank < column && (text[at + 1] === ' ' || text[at + 1] === '\t'); blank++) at++;
+        lines.push(withoutBlanks(out));
+        out = '';
+        for (let blank = 0; blank < column && (text[at + 1] === ' ' || text[at + 1] === '\t'); at++) {
+          blank += text[at + 1] === '\t' ? 8 : 1;
+        }
       } else out += c;
     }
     throw new YangError({ module: this.#module, line }, 'a string is not closed');
   }
+}
+
+/** The line without the blanks at its end; walked from behind, so that a line of blanks costs its length once. */
+function withoutBlanks(line: string): string {
+  let end = line.length;
+  while (end > 0 && ' \t\r'.includes(line[end - 1]!)) end--;
+  return line.slice(0, end);
 }

@@ -1,6 +1,8 @@
 // The resolved schema: what is left of YANG once imports, typedefs, groupings and augments are worked in. Plain data, so
 // that it can be committed as a literal (`generated/config.ts`) and loaded without parsing anything.
 
+import type { Expression } from './xpath.ts';
+
 /** Inclusive bounds. `min` and `max` of the type are written out as numbers (64-bit bounds lose precision, not order). */
 export type Range = readonly [low: number, high: number];
 
@@ -36,14 +38,43 @@ export type TypeSpec =
   | (TypeBase & { readonly base: 'decimal64'; readonly digits: number; readonly ranges?: readonly Range[] })
   | (TypeBase & { readonly base: 'binary'; readonly length?: readonly Range[] })
   | (TypeBase & { readonly base: 'boolean' | 'empty' | 'instance-identifier' })
-  | (TypeBase & { readonly base: 'enumeration'; readonly values: readonly string[] })
+  /** `numbers`: the values of the words, where they are stated. */
+  | (TypeBase & { readonly base: 'enumeration'; readonly values: readonly string[]; readonly numbers?: readonly number[] })
   | (TypeBase & { readonly base: 'bits'; readonly values: readonly string[] })
   | (TypeBase & { readonly base: 'identityref'; readonly values: readonly string[] })
-  | (TypeBase & { readonly base: 'leafref'; readonly path: string; readonly target?: TypeSpec })
+  | (TypeBase & {
+      readonly base: 'leafref';
+      /** Without prefixes. */
+      readonly path: string;
+      readonly steps: Expression;
+      /** The type of what the path names; absent where it names nothing of this tree. */
+      readonly target?: TypeSpec;
+      /** false: the value need not be there. */
+      readonly requireInstance?: boolean;
+    })
   | (TypeBase & { readonly base: 'union'; readonly members: readonly TypeSpec[] });
 
 /** Extension statements by `prefix-less` name (`syntax`, `sensitive`); a statement without an argument is `true`. */
 export type Extensions = Readonly<Record<string, string | true>>;
+
+/** A `must` or `when` (RFC 7950 §7.5.3, §7.21.5). */
+export interface Condition {
+  readonly source: string;
+  readonly expression: Expression;
+  readonly message?: string;
+  /** The condition of an augment, a uses, a choice or a case: it is evaluated at the node's parent. */
+  readonly above?: boolean;
+}
+
+/** A choice among the children of a node (RFC 7950 §7.9). */
+export interface Choice {
+  /** Its name; for one inside a case: the outer choice, the case, the name, and so on. */
+  readonly path: readonly string[];
+  readonly cases: readonly string[];
+  readonly mandatory?: true;
+  /** The case that holds when none is stated. */
+  readonly default?: string;
+}
 
 interface NodeBase {
   readonly name: string;
@@ -52,8 +83,12 @@ interface NodeBase {
   readonly module?: string;
   /** The module that brought the node at run time (a plugin's schema); stands on the topmost node of what it brought. */
   readonly joined?: string;
-  /** `choice` and `case` the node belongs to: at most one case of a choice may be present. */
-  readonly choice?: readonly [choice: string, caseName: string];
+  /** `choice` and `case` the node belongs to, outermost first: at most one case of a choice may be present. */
+  readonly choice?: readonly string[];
+  readonly must?: readonly Condition[];
+  readonly when?: readonly Condition[];
+  /** The node states what other places inherit (`ze:template`): its values count there, and nothing is missing here. */
+  readonly template?: true;
   readonly config?: false;
   readonly status?: 'deprecated' | 'obsolete';
   readonly extensions?: Extensions;
@@ -64,6 +99,7 @@ interface NodeBase {
 export interface ContainerNode extends NodeBase {
   readonly kind: 'container';
   readonly presence?: true;
+  readonly choices?: readonly Choice[];
   readonly children: readonly SchemaNode[];
 }
 
@@ -74,6 +110,7 @@ export interface ListNode extends NodeBase {
   readonly orderedByUser?: true;
   readonly min?: number;
   readonly max?: number;
+  readonly choices?: readonly Choice[];
   readonly children: readonly SchemaNode[];
 }
 

@@ -483,7 +483,9 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       uses peer-fields;
       uses peer-list;
     }
-    uses peer-list;
+    uses peer-list {
+      refine peer { ze:twin "/bgp/group/peer"; ze:template "/bgp/group /bgp"; }
+    }
   }
 }
 `,
@@ -526,6 +528,11 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   extension backend { argument name; description "Valid for that backend only."; }
   extension os { argument name; description "Valid on that system only."; }
   extension not-built { argument how; description "The feature is not built: warn keeps the setting and says so, refuse refuses it."; }
+  extension twin { argument path; description "Of a list: where else the same list stands. What is augmented here stands there too."; }
+  extension template {
+    argument paths;
+    description "Of a list: places, separated by blanks, that state what its entries inherit. What is augmented here can be stated there.";
+  }
   extension change { argument class; description "What a change costs a peer: live, refresh or reset. Holds for what is below; reset where nothing is said."; }
 
   // On the command tree

@@ -44,7 +44,7 @@ const claims: readonly (readonly [name: string, text: string, refused: string | 
   [
     'an import nobody has',
     module('', 'acme', 'import else { prefix e; }'),
-    'schema of plugin mon: acme:1: module acme: module "else" is not loaded',
+    'schema of plugin mon: acme:4: import else: module "else" is not loaded',
   ],
   ['the text of another module', module('', 'other'), 'schema of plugin mon: module acme: the text is that of module other'],
   [
@@ -206,7 +206,8 @@ const blocks: readonly (readonly [name: string, text: string, exit: number, says
   ['a pattern', 'acme { mode fast; name ABC; }', 1, 'acme/name: "ABC" does not match [a-z]+'],
   ['a length', 'acme { mode fast; name abcdefghi; }', 1, 'acme/name: "abcdefghi" has 9 characters, not 1..8 characters'],
   ['an enumeration', 'acme { mode fest; }', 1, 'acme/mode: "fest" is not one of fast, slow (did you mean "fast"?)'],
-  ['a mandatory leaf', 'acme { interval 5; }', 0, 'warning: line 1: acme/mode is mandatory and missing'],
+  ['too few entries', 'acme { mode fast; }', 1, 'acme/target: needs at least 1 entries, found 0'],
+  ['a mandatory leaf', 'acme { interval 5; target 1 { } }', 0, 'warning: line 1: acme/mode is mandatory and missing'],
   ['a choice', 'acme { mode fast; here a; there b; }', 1, 'here and there exclude each other'],
   ['a list key', 'acme { mode fast; target x { } }', 1, '"x" is not a number'],
   ['the same key twice', 'acme { mode fast; target 1 { } target 1 { } }', 1, 'duplicate list key for target: 1'],

@@ -26,7 +26,7 @@ test('plain, invalid: every fault, in the order of the text', () => {
       '  line 2: unknown field in bgp: listen [column 3, expected one of router-id, multipath, admin-distance, policy, ' +
       'community, rpki, bmp, healthcheck, description, connection, session, behavior, …]\n' +
       '  line 3: bgp/router-id: "x" is not an IPv4 address other than 0.0.0.0 [column 13]\n' +
-      'warning: line 1: no router-id in bgp\nwarning: line 1: no global local AS (bgp session asn local)\n',
+      'warning: line 1: no global local AS (bgp session asn local)\n',
   );
 });
 

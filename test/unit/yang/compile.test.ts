@@ -46,7 +46,23 @@ const types: readonly (readonly [name: string, body: string, type: unknown])[] =
     'typedef a { type uint8; } leaf x { type union { type a; type string; } }',
     { base: 'union', members: [{ base: 'uint8', typedef: 'a' }, { base: 'string' }] },
   ],
-  ['leafref without prefixes', 'leaf x { type leafref { path "/m:a/m:b"; } }', { base: 'leafref', path: '/a/b' }],
+  [
+    'a leafref knows what its path names',
+    'container a { leaf b { type uint8; } } leaf x { type leafref { path "/m:a/m:b"; } }',
+    {
+      base: 'leafref',
+      path: '/a/b',
+      steps: {
+        kind: 'path',
+        from: 'root',
+        steps: [
+          { axis: 'child', test: 'a', predicates: [] },
+          { axis: 'child', test: 'b', predicates: [] },
+        ],
+      },
+      target: { base: 'uint8' },
+    },
+  ],
   [
     'identities derived at any depth',
     'identity base; identity a { base base; } identity b { base m:a; } identity other; leaf x { type identityref { base base; } }',
@@ -108,10 +124,10 @@ test('a choice is flat: its children know their case', () => {
 
 test('lists, presence, order, numbers, config', () => {
   const tree = compile(`container p { presence "on"; config false; }
-    list l { key "a b"; unique "c d"; ordered-by user; min-elements 1; max-elements 4; leaf a { type string; } leaf b { type string; } }
+    list l { key "a b"; unique "c d"; ordered-by user; min-elements 1; max-elements 4; leaf a { type string; } leaf b { type string; } leaf c { type string; } leaf d { type string; } }
     leaf-list ll { type uint8; default 1; default 2; max-elements unbounded; }`);
   const { children: _children, ...list } = at(tree, 'l') as Extract<SchemaNode, { kind: 'list' }>;
-  assert.equal(_children.length, 2);
+  assert.equal(_children.length, 4);
   assert.deepEqual(list, { kind: 'list', name: 'l', keys: ['a', 'b'], orderedByUser: true, min: 1, max: 4, unique: ['c d'] });
   assert.deepEqual(at(tree, 'p'), { kind: 'container', name: 'p', config: false, presence: true, children: [] });
   assert.deepEqual(at(tree, 'll'), { kind: 'leaf-list', name: 'll', type: { base: 'uint8' }, defaults: ['1', '2'] });
@@ -139,6 +155,134 @@ test('submodules are part of their module', () => {
   assert.ok(at(tree, 'x'));
 });
 
+test('each submodule has prefixes of its own, and all see the definitions of all', () => {
+  const tree = SchemaTree.compile({
+    'm.yang': module('leaf x { type t; } container top { }', 'm', 'include s; include r;'),
+    's.yang': `submodule s { belongs-to m { prefix self; } include r; import o { prefix mine; }
+      typedef t { type mine:t; } augment "/self:top" { leaf y { type self:u; } } }`,
+    'r.yang': 'submodule r { belongs-to m { prefix mm; } typedef u { type int8; } leaf z { type mm:t; } }',
+    'o.yang': module('typedef t { type uint8 { range "1..9"; } }', 'o'),
+  });
+  const typeOf = (path: string): unknown => {
+    const leaf = at(tree, path);
+    return leaf?.kind === 'leaf' ? leaf.type.base : undefined;
+  };
+  assert.deepEqual(['x', 'z', 'top/y'].map(typeOf), ['uint8', 'uint8', 'int8']);
+});
+
+test('features decide what is there', () => {
+  const body = `feature a; feature b { if-feature a; }
+    leaf one { if-feature a; type string; } leaf two { if-feature "not a"; type string; }
+    leaf three { if-feature "b and (a or not a)"; type string; }
+    choice c { case x { if-feature a; leaf x { type string; } } case y { leaf y { type string; } } }
+    leaf e { type enumeration { enum p; enum q { if-feature a; } } }
+    identity base; identity i { base base; if-feature a; } leaf r { type identityref { base base; } }`;
+  const names = (on: boolean): string[] =>
+    SchemaTree.compile({ 'm.yang': module(body) }, { features: () => on }).root.children.map((node) => node.name);
+  assert.deepEqual(names(true), ['one', 'three', 'x', 'y', 'e', 'r']);
+  assert.deepEqual(names(false), ['two', 'y', 'e', 'r']);
+  const leaf = SchemaTree.compile({ 'm.yang': module(body) }, { features: () => false }).root.children.find(
+    (one) => one.name === 'e',
+  );
+  assert.deepEqual(leaf?.kind === 'leaf' && leaf.type.base === 'enumeration' ? leaf.type.values : [], ['p']);
+});
+
+test('deviations add, replace, delete and take away', () => {
+  const tree = SchemaTree.compile({
+    'b.yang': module(
+      `container c { leaf a { type string; default x; units s; must "1"; must "2"; } leaf gone { type string; }
+        choice how { case left { leaf l { type string; } } case right { leaf r { type string; } } }
+        list li { key k; leaf k { type string; } leaf u { type string; } unique u; max-elements 2; } leaf-list ll { type uint8; } }`,
+      'b',
+    ),
+    'd.yang': module(
+      `deviation /b:c/b:a { deviate delete { default x; units s; must "1"; } deviate add { mandatory true; } deviate replace { type uint8; } }
+       deviation /b:c/b:gone { deviate not-supported; }
+       deviation /b:c/b:how/b:left { deviate not-supported; }
+       deviation /b:c/b:li { deviate delete { unique u; } deviate replace { max-elements 9; } deviate add { must "count(../b:ll) > 1"; } }
+       deviation /b:c/b:ll { deviate add { default 1; min-elements 0; config false; } }`,
+      'd',
+      'import b { prefix b; }',
+    ),
+  });
+  const a = at(tree, 'c/a') as Extract<SchemaNode, { kind: 'leaf' }>;
+  assert.deepEqual(
+    [a.type, a.default, a.mandatory, a.must?.map((one) => one.source)],
+    [{ base: 'uint8' }, undefined, true, ['2']],
+  );
+  assert.deepEqual([at(tree, 'c/gone'), at(tree, 'c/l')], [undefined, undefined]);
+  assert.ok(at(tree, 'c/r'));
+  const list = at(tree, 'c/li') as Extract<SchemaNode, { kind: 'list' }>;
+  assert.deepEqual([list.unique, list.max, list.must?.[0]?.source], [[], 9, 'count(../b:ll) > 1']);
+  assert.equal(at(tree, 'c/ll')?.config, false);
+});
+
+test('choices inside cases, defaults of choices, conditions of what stands around', () => {
+  const tree =
+    compile(`container c { choice a { default two; mandatory false; case one { when "x"; choice b { leaf p { type string; } leaf q { type string; } } }
+    leaf two { type string; } } } grouping g { leaf n { type string; } } uses g { when "c/two"; refine n { must "."; } }`);
+  assert.deepEqual(at(tree, 'c/p')?.choice, ['a', 'one', 'b', 'p']);
+  const container = at(tree, 'c');
+  assert.deepEqual(container?.kind === 'container' ? container.choices : [], [
+    { path: ['a'], cases: ['one', 'two'], default: 'two' },
+    { path: ['a', 'one', 'b'], cases: ['p', 'q'] },
+  ]);
+  assert.deepEqual(
+    at(tree, 'c/p')?.when?.map((one) => [one.source, one.above]),
+    [['x', true]],
+  );
+  assert.deepEqual([at(tree, 'n')?.when?.[0]?.source, at(tree, 'n')?.must?.[0]?.source], ['c/two', '.']);
+});
+
+test('augments of choices and cases, of rpcs, and what cannot be configured is read and left out', () => {
+  const tree = SchemaTree.compile({
+    'b.yang': module(
+      `container c { choice how { case one { leaf a { type string; } } } action act { input { leaf i { type string; } } } notification n { leaf l { type string; } } }
+       rpc go { input { leaf first { type string; } } } notification top { leaf t { type string; } }`,
+      'b',
+    ),
+    'd.yang': module(
+      `augment /b:c/b:how { leaf short { type string; } case long { leaf x { type string; } } }
+       augment /b:c/b:how/b:one { leaf more { type string; } }
+       augment /b:go/b:input { leaf second { type string; } }
+       augment /b:top { leaf u { type string; } }
+       augment /b:c/b:act/b:input { leaf j { type string; } }`,
+      'd',
+      'import b { prefix b; }',
+    ),
+  });
+  assert.deepEqual(
+    ['short', 'x', 'more'].map((name) => at(tree, `c/${name}`)?.choice),
+    [
+      ['how', 'short'],
+      ['how', 'long'],
+      ['how', 'one'],
+    ],
+  );
+  assert.deepEqual(
+    tree.rpcs[0]?.input.children.map((node) => node.name),
+    ['first', 'second'],
+  );
+  assert.deepEqual([at(tree, 'c/act'), at(tree, 'c/n'), at(tree, 'top')], [undefined, undefined, undefined]);
+});
+
+test('a revision that is asked for is the one that is loaded', () => {
+  const other = { 'o.yang': module('', 'o', 'revision 2026-01-01; revision 2025-01-01;') };
+  assert.ok(compile('', other, 'import o { prefix o; revision-date 2026-01-01; }'));
+  assert.throws(
+    () => compile('', other, 'import o { prefix o; revision-date 2025-01-01; }'),
+    /revision 2025-01-01 is not loaded, but 2026-01-01/,
+  );
+  assert.throws(
+    () =>
+      SchemaTree.compile({
+        'a.yang': module('', 'a', 'import b { prefix b; }'),
+        'b.yang': module('', 'b', 'import a { prefix a; }'),
+      }),
+    /import each other in a circle/,
+  );
+});
+
 const faults: readonly (readonly [name: string, body: string, message: RegExp])[] = [
   ['an unknown type', 'leaf x {\n type nope; }', /^m:2: type nope: typedef "nope" is not defined/],
   ['an unknown grouping', '\n\nuses g;', /^m:3: uses g: grouping "g" is not defined/],
@@ -157,6 +301,50 @@ const faults: readonly (readonly [name: string, body: string, message: RegExp])[
   ['a node twice', 'leaf x { type string; } leaf x { type string; }', /node "x" is defined twice/],
   ['a key that is no leaf', 'list l { key k; }', /key "k" is not a leaf/],
   ['a leaf without type', 'leaf x;', /^m:1: leaf x: needs a type/],
+  ['a statement in the wrong place', 'leaf x { type string; key y; }', /^m:1: key y: may not stand in a leaf/],
+  ['a statement twice', 'leaf x { type string; type string; }', /type string: stands twice in leaf x/],
+  ['a typedef twice', 'typedef t { type string; } typedef t { type string; }', /typedef t: stands twice/],
+  ['a word that is no boolean', 'leaf x { type string; mandatory yes; }', /mandatory yes: must be one of true, false/],
+  ['a statement without argument', 'leaf x { type; }', /type: needs an argument/],
+  ['a range on a string', 'leaf x { type string { range "1..2"; } }', /a range does not fit a string/],
+  ['a pattern on a number', 'leaf x { type uint8 { pattern "a"; } }', /a pattern does not fit a uint8/],
+  ['ranges out of order', 'leaf x { type uint8 { range "5..6 | 1..2"; } }', /is not behind the part before/],
+  ['a decimal without digits', 'leaf x { type decimal64; }', /needs fraction-digits/],
+  [
+    'an enum that the type does not have',
+    'typedef t { type enumeration { enum a; } } leaf x { type t { enum b; } }',
+    /none of the type's/,
+  ],
+  ['two bits at one position', 'leaf x { type bits { bit a { position 1; } bit b { position 1; } } }', /position 1 stands twice/],
+  ['a default on a mandatory leaf', 'leaf x { type string; mandatory true; default a; }', /a mandatory leaf has no default/],
+  ['a default case that is none', 'choice c { default z; leaf a { type string; } }', /there is no case "z"/],
+  ['a case twice', 'choice c { case a { } case a { } }', /case a: stands twice in choice c/],
+  ['unique of nothing', 'list l { key k; leaf k { type string; } unique "a/b"; }', /unique: "a\/b" is not a leaf/],
+  ['a leafref into nothing', 'leaf x {\n type leafref { path "../y"; } }', /^m:2: path \.\.\/y: names no leaf of the schema/],
+  ['leafrefs in a circle', 'leaf a { type leafref { path "../b"; } } leaf b { type leafref { path "../a"; } }', /in a circle/],
+  ['a feature nobody defines', 'leaf x { if-feature f; type string; }', /feature "f" is not defined/],
+  [
+    'features in a circle',
+    'feature a { if-feature b; } feature b { if-feature a; } leaf x { if-feature a; type string; }',
+    /in a circle/,
+  ],
+  [
+    'an expression of features that is none',
+    'feature a; leaf x { if-feature "a and"; type string; }',
+    /is no expression of features/,
+  ],
+  ['a must that cannot be read', 'leaf x { type string; must "a = "; }', /^m:1: must a = : XPath: an expression is missing/],
+  ['a function that is not taken', 'leaf x { type string; must "id(.)"; }', /XPath: the function id\(\) is not taken/],
+  ['an axis that is not taken', 'leaf x { type string; must "following::y"; }', /XPath: the axis following is not taken/],
+  ['a variable', 'leaf x { type string; must "$a"; }', /XPath: variables are not taken/],
+  ['a prefix in a must', 'leaf x { type string; must "q:a"; }', /prefix "q" is not imported/],
+  ['a deviation of nothing', 'deviation "/m:gone" { deviate not-supported; }', /the target does not exist/],
+  [
+    'a default that is not there to delete',
+    'leaf x { type string; } deviation /m:x { deviate delete { default a; } }',
+    /is not there to be deleted/,
+  ],
+  ['a uses straight in a choice', 'grouping g { } choice c { uses g; }', /may not stand in a choice/],
   ['an augment into nothing', 'augment "/m:gone" { leaf x { type string; } }', /target does not exist/],
   ['a refine of nothing', 'grouping g { leaf a { type string; } } uses g { refine b { default 1; } }', /no node "b"/],
   ['an undeclared extension', 'leaf x { type string; m:nope; }', /extension "nope" is not declared/],
@@ -189,7 +377,9 @@ test('a module text joins at run time; the tree before is untouched', () => {
   assert.ok(leaf !== undefined && extension(leaf, 'sensitive') === true);
   assert.ok(at(after, 'acme-monitor/on'));
   assert.equal(at(before, 'bgp/peer/session/capability/acme'), undefined);
-  assert.equal(at(after, 'bgp/group/peer/session/capability/acme'), undefined);
+  for (const place of ['bgp/group/peer', 'bgp/group', 'bgp']) assert.ok(at(after, `${place}/session/capability/acme`), place);
+  assert.equal(at(after, 'bgp/group/session/capability/acme')?.template, true, 'a group states what its peers inherit');
+  assert.equal(at(after, 'bgp/group/peer/session/capability/acme')?.template, undefined);
   assert.throws(() => after.augment('module acme { namespace "urn:acme"; prefix acme; }'), /already loaded/);
   assert.throws(() => before.augment('module x { namespace "urn:x"; prefix x; container bgp { } }'), /node "bgp" exists already/);
 });

@@ -42,7 +42,7 @@ const faults: readonly (readonly [text: string, message: RegExp])[] = [
   ['a b c;', /^m:1: a b: expected ";" or "{", found "c"/],
   ['a "b\nc', /^m:1: a string is not closed/],
   ['\n/* x', /^m:2: a comment is not closed/],
-  ['a "\\d";', /^m:1: unknown escape "\\d"/],
+  ['yang-version 1.1; a "\\d";', /^m:1: unknown escape "\\d"/],
   ['a "b" + c;', /a quoted string must follow/],
   ['"a" b;', /^m:1: expected a statement/],
   ['a {'.repeat(100), /nested deeper than 64 levels/],
