@@ -76,7 +76,8 @@ async function written(stream: Writable): Promise<void> {
 async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   // The lab has options of its own by the names of ours, so it gets its arguments untouched.
   if (args[0] === 'lab') return (await SUBCOMMANDS['lab']!())(args.slice(1), io, readOptions([]).options);
-  const { options, rest } = readOptions(args);
+  const mapped = args.includes('config') ? (await import('./config-command.ts')).withConfigFormat(args) : args;
+  const { options, rest } = readOptions(mapped);
   const [first, ...after] = rest;
   if (first === '--version' || first === '-V') {
     io.stdout.write(options.json ? `${JSON.stringify({ version: io.version })}\n` : `zest ${io.version}\n`);
@@ -88,9 +89,14 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   const own =
     first === 'plugin' && !(await import('./plugin-command.ts')).isOwnPluginCommand(after)
       ? undefined
-      : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
+      : first === 'config' &&
+          after.length > 0 &&
+          !options.help &&
+          !(await import('./config-command.ts')).isOwnConfigCommand(after)
         ? undefined
-        : SUBCOMMANDS[first];
+        : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
+          ? undefined
+          : SUBCOMMANDS[first];
   if (own !== undefined && Object.hasOwn(SUBCOMMANDS, first))
     return (await own())(options.help ? ['--help', ...after] : after, io, options);
   if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);

@@ -177,7 +177,7 @@ function commandsOf(one: Difference, secrets: boolean): readonly string[] {
       case 'value':
         return one.after.kind === 'container'
           ? [`delete ${path}`, ...linesOf(one.after, one.block, one.name, { secrets })]
-          : linesOf({ ...one.after, inactive: false } as ConfigStatement, one.block, one.name, { secrets });
+          : linesOf({ ...one.after, inactive: false }, one.block, one.name, { secrets });
       case 'mark':
         return [`${one.inactive ? 'deactivate' : 'activate'} ${path}`];
       case 'comments':
