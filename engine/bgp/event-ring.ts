@@ -180,22 +180,32 @@ export class RingSource {
   readonly #row: EventRow = emptyRow();
   /** Lists of ADD-PATH families seen so far: rows may be kept by reference of their fields. */
   readonly #families = new Map<string, readonly number[]>();
+  /** The writer waits to be told that there is room. Whoever tells it clears this. */
+  room = false;
 
   constructor(ring: RingReader, sink: Pick<ReactorSink, 'event' | 'peers'>) {
     this.#ring = ring;
     this.#sink = sink;
   }
 
-  /** Hands on up to `limit` rows. `more`: there may be others; `room`: the writer waits to be told of room. */
-  drain(limit: number): { readonly more: boolean; readonly room: boolean } {
-    let room = false;
-    this.#ring.awake();
-    for (let i = 0; i < limit; i++) {
-      if (!this.#ring.next()) return { more: false, room };
+  /**
+   * Hands on up to `limit` rows and says how many; fewer than `limit`: there were no more. The writer is silent meanwhile, until
+   * `rest`. `room` holds afterwards when it waits to be told of room.
+   */
+  drain(limit: number): number {
+    const ring = this.#ring;
+    let count = 0;
+    for (; count < limit && ring.next(); count++) {
       this.#read();
-      room = this.#ring.release() || room;
+      if (ring.release()) this.room = true;
     }
-    return { more: true, room };
+    return count;
+  }
+
+  /** From now on the writer says when there is something. False: there is already. */
+  rest(): boolean {
+    this.#ring.awake();
+    return !this.#ring.next();
   }
 
   #read(): void {

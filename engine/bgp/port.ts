@@ -458,8 +458,11 @@ export interface ReactorPort {
   inject(owner: string, protocol: string, key: string, body: Uint8Array): Promise<string | undefined>;
   /** The owner's sources go, and with them what they announced. */
   eject(owner: string): void;
-  /** Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. */
-  interest(receivedMask: number, sentMask: number): void;
+  /**
+   * Which event kinds the bus wants, as bits by index in EVENT_KINDS; received and sent apart. `everyRow`: when the way to the bus is full,
+   * peers are held and nothing is missed.
+   */
+  interest(receivedMask: number, sentMask: number, everyRow?: boolean): void;
   /** From now on every OPEN that we would accept is asked about (`ReactorSink.question`), or none. */
   validateOpen(on: boolean): void;
   /**

@@ -65,6 +65,8 @@ export class Reactor implements ReactorPort {
   /** Kept, not used: see `warmUp`. */
   rehearsal: object | undefined;
   #started = false;
+  /** Somebody would rather have its peers held than miss a row. */
+  #everyRow = false;
   #stopped = false;
 
   constructor(options: ReactorOptions) {
@@ -92,7 +94,7 @@ export class Reactor implements ReactorPort {
 
   /** Some consumer of updates must see all of them: a full ring holds the peers instead of leaving a gap. */
   get needsEveryRow(): boolean {
-    return this.#plane.cache.wanted;
+    return this.#everyRow || this.#plane.cache.wanted;
   }
 
   /** Peers wait for connections that only `adopt` brings: nothing listens, nothing dials. */
@@ -285,7 +287,8 @@ export class Reactor implements ReactorPort {
     this.#plane.injector.eject(owner);
   }
 
-  interest(receivedMask: number, sentMask: number): void {
+  interest(receivedMask: number, sentMask: number, everyRow = false): void {
+    this.#everyRow = everyRow;
     this.#plane.feed.interest(receivedMask, sentMask);
   }
 

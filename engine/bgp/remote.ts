@@ -30,8 +30,10 @@ import { warmUp } from './warm-up.ts';
 
 /** Bytes of events under way between the threads. */
 export const RING_BYTES = 8 << 20;
-/** Rows the near end hands on before it gives its loop a turn. */
-const DRAIN_ROWS = 4096;
+/** Rows the near end hands on before it gives its loop a turn: about a millisecond of them, so that what was made of them leaves. */
+const DRAIN_ROWS = 512;
+/** Rows it hands on before another word of the far end, at most. */
+const CATCH_UP_ROWS = 4096;
 
 /** What the worker is started with. */
 export interface ReactorBoot {
@@ -273,8 +275,8 @@ export class RemoteReactor implements ReactorPort {
   eject(owner: string): void {
     this.#say('eject', owner);
   }
-  interest(receivedMask: number, sentMask: number): void {
-    this.#say('interest', receivedMask, sentMask);
+  interest(receivedMask: number, sentMask: number, everyRow = false): void {
+    this.#say('interest', receivedMask, sentMask, everyRow);
   }
   validateOpen(on: boolean): void {
     this.#say('validateOpen', on);
@@ -322,6 +324,8 @@ export class RemoteReactor implements ReactorPort {
   }
 
   #heard(word: Exclude<Tell, { kind: 'ready' }>): void {
+    // What the far end wrote before it said this comes first.
+    if (this.#draining && word.kind !== 'wake') this.#hand(CATCH_UP_ROWS);
     switch (word.kind) {
       case 'answer':
         this.#calls.get(word.id)?.resolve(word.value as never);
@@ -351,11 +355,22 @@ export class RemoteReactor implements ReactorPort {
     if (this.#gone === undefined) this.#port.postMessage({ kind: 'reply', id, answer } satisfies Ask);
   }
 
+  /**
+   * A slice of rows a turn of the loop until the ring is empty, and one turn more: a far end that writes row after row is not to wake
+   * this one for each, and messages that follow each other without a pause would keep the loop from everything else.
+   */
   #drain(): void {
-    const { more, room } = this.#source.drain(DRAIN_ROWS);
-    if (room) this.#port.postMessage({ kind: 'room' } satisfies Ask);
-    this.#draining = more;
-    if (more) setImmediate(() => this.#drain());
+    this.#draining = this.#hand(DRAIN_ROWS) > 0 || !this.#source.rest();
+    if (this.#draining) setImmediate(() => this.#drain());
+  }
+
+  #hand(limit: number): number {
+    const count = this.#source.drain(limit);
+    if (this.#source.room) {
+      this.#source.room = false;
+      this.#port.postMessage({ kind: 'room' } satisfies Ask);
+    }
+    return count;
   }
 }
 

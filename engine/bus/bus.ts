@@ -16,6 +16,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { BufferPool, NUMBERED, SNAPSHOT, VERBATIM } from './batch.ts';
 import { Deferred } from './deferred.ts';
+import { WINDOW } from './delivery.ts';
 import { Established } from './established.ts';
 import { BGP, EventTypes } from './event-types.ts';
 import type { MonitorFilter } from './monitor.ts';
@@ -124,6 +125,7 @@ export class EventBus {
   #flushing = false;
   #received = -1;
   #sent = -1;
+  #each = false;
   /** Rows lost between reactor and bus. */
   #rowsLost = 0;
 
@@ -242,7 +244,7 @@ export class EventBus {
 
   attach(options: ProcessOptions): ProcessHandle {
     // Buffers go round within one process: one that acknowledges what it has not read yet can only spoil its own stream.
-    const pools: Pools = { buffers: new BufferPool(2), rows: this.#rows };
+    const pools: Pools = { buffers: new BufferPool(WINDOW + 2), rows: this.#rows };
     const process = new BusProcess(options, this.#clock, pools, {
       settled: (one, error) => this.#settled(one, error),
       failed: (one, failure) => this.#failed(one, failure),
@@ -389,6 +391,13 @@ export class EventBus {
     return this.#peers;
   }
 
+  /** Some process beyond a wire asks for updates: they are going to be written as text. */
+  get writesUpdates(): boolean {
+    return this.#processes.some(
+      (process) => process.form === 'bytes' && process.subscriptions.match(BGP, 'update', 0, undefined) !== NO_MATCH,
+    );
+  }
+
   #subscribe(process: BusProcess, input: SubscribeInput, changed: () => void): string | undefined {
     if (process.failed) return 'the process has failed';
     const parsed = parseSubscribe(input, this.types);
@@ -515,8 +524,10 @@ export class EventBus {
     const reactor = this.#reactor;
     if (reactor === undefined) return;
     let interest = ALWAYS;
+    let isEach = false;
     for (const process of this.#processes) {
       interest |= process.interest;
+      isEach ||= process.wantsUpdates && process.queue.limits.onOverflow === 'hold-peer';
       const counts = process.cache.mode !== 'none' && process.wantsUpdates && !process.failed;
       if (counts === process.counted) continue;
       process.counted = counts;
@@ -525,10 +536,11 @@ export class EventBus {
     if (this.#monitors.size > 0) interest |= EVERYTHING;
     const received = interest & LOW_HALF;
     const sent = (interest >>> SENT_SHIFT) & LOW_HALF;
-    if (received === this.#received && sent === this.#sent) return;
+    if (received === this.#received && sent === this.#sent && isEach === this.#each) return;
     this.#received = received;
     this.#sent = sent;
-    reactor.interest(received, sent);
+    this.#each = isEach;
+    reactor.interest(received, sent, isEach);
   }
 
   #later(): void {

@@ -1,7 +1,8 @@
 /**
- * Takes batches from one process's queue to the process: one at a time, the next when the previous is acknowledged, each within the
- * delivery deadline. A process that lets a deadline pass has failed; its owner hears of it once and decides what follows. Nothing
- * here waits for anything but its own process.
+ * Takes batches from one process's queue to the process, in order: a few on their way at a time where a wire lies between, so that the
+ * process need not wait for the next one while its acknowledgement travels; else one. An acknowledgement makes room for one more. The
+ * oldest has the delivery deadline from the moment it is the oldest; a process that lets it pass has failed, its owner hears of it
+ * once and decides what follows. Nothing here waits for anything but its own process.
  */
 import type { StructuredBatch } from '../../sdk/plugin/structured.ts';
 import { assert } from '../core/assert.ts';
@@ -24,6 +25,9 @@ export interface LaneEvents {
   silent(): void;
 }
 
+/** Batches with a process on the other side of a wire. */
+export const WINDOW = 4;
+
 export class DeliveryLane {
   readonly #queue: EventQueue;
   readonly #transport: Transport;
@@ -31,8 +35,9 @@ export class DeliveryLane {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #events: LaneEvents;
-  /** A batch is with the process. */
-  #waiting = false;
+  readonly #window: number;
+  /** Batches with the process. */
+  #waiting = 0;
   #timer: Timer | undefined;
   #closed = false;
   batches = 0;
@@ -48,26 +53,27 @@ export class DeliveryLane {
   ) {
     this.#queue = queue;
     this.#transport = transport;
+    this.#window = transport.form === 'bytes' ? WINDOW : 1;
     this.#structured = structured;
     this.#clock = clock;
     this.#deadlineMs = deadlineMs;
     this.#events = events;
   }
 
-  /** Delivers what waits, unless a batch is still with the process. */
+  /** Delivers what waits, as far as the process has room for it. */
   pump(): void {
-    while (!this.#closed && !this.#waiting) {
+    while (!this.#closed && this.#waiting < this.#window) {
       const batch = this.#queue.take();
       if (batch === undefined) return;
       this.batches++;
       this.delivered += batch.count;
-      this.#waiting = true;
+      this.#waiting++;
       if (batch.form === 'rows') this.#handRows(batch);
       else this.#send(batch);
     }
   }
 
-  /** Ends deliveries; a batch on its way is given up. */
+  /** Ends deliveries; what is on its way is given up. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -87,7 +93,7 @@ export class DeliveryLane {
   }
 
   #send(batch: Exclude<Batch, { readonly form: 'rows' }>): void {
-    this.#timer = this.#clock.after(this.#deadlineMs, () => this.#expire());
+    if (this.#waiting === 1) this.#wind();
     const answer = this.#answer(batch);
     answer.then(
       () => this.#acknowledged(batch, undefined),
@@ -112,15 +118,20 @@ export class DeliveryLane {
   #acknowledged(batch: Batch, error: unknown): void {
     if (this.#closed) return;
     this.#timer?.cancel();
+    if (this.#waiting > 1) this.#wind();
     this.#settle(batch, error);
     this.pump();
   }
 
+  #wind(): void {
+    this.#timer = this.#clock.after(this.#deadlineMs, () => this.#expire());
+  }
+
   #settle(batch: Batch, error: unknown): void {
-    this.#waiting = false;
+    this.#waiting--;
     if (this.#closed) return;
     this.#events.settled(batch, error);
-    this.#queue.settle();
+    this.#queue.settle(batch);
   }
 
   #expire(): void {

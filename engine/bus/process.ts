@@ -106,7 +106,7 @@ export class BusProcess {
   readonly #configured: { readonly format: EventFormat; readonly encoding: EventEncoding };
   #chosenFormat: EventFormat | undefined;
   #chosenEncoding: EventEncoding | undefined;
-  readonly #form: 'bytes' | 'texts';
+  readonly form: 'bytes' | 'texts';
   readonly #structured: boolean;
   readonly #onFailure: (failure: ProcessFailure) => void;
   readonly #events: ProcessEvents;
@@ -125,7 +125,7 @@ export class BusProcess {
       ...(this.cache.mode === 'none' ? {} : { onOverflow: 'hold-peer' }),
       ...options.queue,
     };
-    this.#form = options.transport.form;
+    this.form = options.transport.form;
     this.#structured = options.structured !== undefined;
     this.#onFailure = (failure) => options.onFailure(failure);
     this.onRefused = options.onRefused;
@@ -133,7 +133,7 @@ export class BusProcess {
     this.#configured = { format: options.format ?? 'parsed', encoding: options.encoding ?? 'json' };
     this.format = this.#configured.format;
     this.encoding = this.#configured.encoding;
-    this.queue = new EventQueue(this.#form, limits, pools);
+    this.queue = new EventQueue(this.form, limits, pools);
     this.queue.encoding = this.encoding;
     this.lane = new DeliveryLane(
       this.queue,
@@ -202,7 +202,7 @@ export class BusProcess {
     const structured = this.#structured ? STRUCTURED_NUMBER[row.kind] : undefined;
     if (structured !== undefined) return this.#done(this.queue.pushRow(row, structured));
     if ((this.#envelopes[row.peer]! & bit) !== 0) return this.#done(this.#appendEnveloped(row, encoder, numbered));
-    if (this.#form === 'texts') {
+    if (this.form === 'texts') {
       const shape = encoder.numbered(this.format, this.encoding) ? numbered : VERBATIM;
       return this.#done(this.queue.pushText(encoder.text(this.format, this.encoding), shape, undefined));
     }
@@ -266,13 +266,13 @@ export class BusProcess {
       return this.#appendString(envelopeText(BGP, row.kind, line), numbered);
     }
     const head = ENVELOPE_HEADS[row.kind];
-    if (this.#form === 'texts') return this.queue.pushText(encoder.text(this.format, this.encoding), numbered, head);
+    if (this.form === 'texts') return this.queue.pushText(encoder.text(this.format, this.encoding), numbered, head);
     const form = encoder.encode(this.format, this.encoding, true);
     return this.queue.pushBytes(encoder.bytes, form.from, form.to, numbered, head);
   }
 
   #appendString(shared: string, shape: number): boolean {
-    if (this.#form === 'texts') return this.queue.pushText(shared, shape, undefined);
+    if (this.form === 'texts') return this.queue.pushText(shared, shape, undefined);
     const escaped = Buffer.from(JSON.stringify(shared).slice(1, -1), 'utf8');
     return this.queue.pushBytes(escaped, 0, escaped.length, shape, undefined);
   }

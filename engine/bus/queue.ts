@@ -49,7 +49,8 @@ export class EventQueue {
   readonly #pools: Pools;
   #ready: Batch[] = [];
   #open: Batch | undefined;
-  #inFlight: Batch | undefined;
+  /** With the process, oldest first. */
+  readonly #inFlight: Batch[] = [];
   /** Of batches that hold what is told in order; few, and mostly none. */
   readonly #turns = new Map<Batch, Turn>();
   /** Events dropped since the last gap event; #gapFirst is the number of the first. */
@@ -64,7 +65,7 @@ export class EventQueue {
   }
 
   get batches(): number {
-    return this.#ready.length + (this.#open === undefined ? 0 : 1) + (this.#inFlight === undefined ? 0 : 1);
+    return this.#ready.length + (this.#open === undefined ? 0 : 1) + this.#inFlight.length;
   }
 
   /** At or past the limit: the time to hold peers. */
@@ -137,22 +138,24 @@ export class EventQueue {
     return turn;
   }
 
-  /** The next batch to deliver, unless its turn has not come; it counts as waiting until `settle`. */
+  /**
+   * The next batch to deliver, unless its turn has not come; it counts as waiting until `settle`. A batch that is not full yet goes only
+   * when the process has nothing else to do.
+   */
   take(): Batch | undefined {
-    if (this.#inFlight !== undefined) return undefined;
-    if (this.#ready.length === 0) {
-      if (this.#waits(this.#open)) return undefined;
-      this.#close();
-    } else if (this.#waits(this.#ready[0])) return undefined;
-    this.#inFlight = this.#ready.shift();
-    return this.#inFlight;
+    const batch = this.#ready[0] ?? (this.#inFlight.length === 0 ? this.#open : undefined);
+    if (batch === undefined || this.#waits(batch)) return undefined;
+    if (batch === this.#open) this.#open = undefined;
+    else this.#ready.shift();
+    this.#inFlight.push(batch);
+    return batch;
   }
 
-  /** The batch taken was delivered (or given up): its memory is free. */
-  settle(): void {
-    const batch = this.#inFlight;
-    if (batch === undefined) return;
-    this.#inFlight = undefined;
+  /** A batch taken was delivered (or given up): its memory is free. */
+  settle(batch: Batch): void {
+    const index = this.#inFlight.indexOf(batch);
+    if (index < 0) return;
+    this.#inFlight.splice(index, 1);
     this.#forget(batch);
     if (this.#dropping && this.relieved) {
       this.#dropping = false;
@@ -160,16 +163,15 @@ export class EventQueue {
     }
   }
 
-  /** The batch on its way was given up: its receiver may hold on to the memory, so it is not used again. */
+  /** The batches on their way were given up: their receiver may hold on to the memory, so it is not used again. */
   abandon(): void {
-    if (this.#inFlight !== undefined) {
-      this.bytes -= this.#inFlight.size;
-      this.#endTurn(this.#inFlight);
+    for (const batch of this.#inFlight.splice(0)) {
+      this.bytes -= batch.size;
+      this.#endTurn(batch);
     }
-    this.#inFlight = undefined;
   }
 
-  /** Everything that waits goes; the batch on its way stays with its receiver until `settle` or `abandon`. */
+  /** Everything that waits goes; what is on its way stays with its receiver until `settle` or `abandon`. */
   clear(): void {
     for (const batch of this.#ready) this.#forget(batch);
     this.#ready = [];

@@ -30,6 +30,8 @@ export class RingWriter {
   readonly view: DataView;
   readonly #control: Int32Array;
   readonly #units: number;
+  /** A ring that is empty past this is begun again at its start: memory touched for the first time costs more than what is written to it. */
+  readonly #lowUnits: number;
   #head: number;
   #tail: number;
   #reservedUnits = 0;
@@ -40,6 +42,7 @@ export class RingWriter {
     this.bytes = new Uint8Array(memory, CONTROL_BYTES);
     this.view = new DataView(memory, CONTROL_BYTES);
     this.#units = this.bytes.length / UNIT;
+    this.#lowUnits = this.#units >>> 3;
     this.#head = Atomics.load(this.#control, HEAD);
     this.#tail = Atomics.load(this.#control, TAIL);
   }
@@ -54,7 +57,8 @@ export class RingWriter {
     if (length > this.largest) return -1;
     const need = (4 + length + UNIT - 1) >>> 3;
     const at = this.#head & (this.#units - 1);
-    const skip = at + need > this.#units ? this.#units - at : 0;
+    let skip = at + need > this.#units ? this.#units - at : 0;
+    if (skip === 0 && at >= this.#lowUnits && need <= at && this.usedBytes === 0) skip = this.#units - at;
     if (!this.#hasRoom(need + skip)) return -1;
     if (skip > 0) this.view.setUint32(at * UNIT, SKIP, true);
     const start = skip > 0 ? 0 : at;
@@ -109,7 +113,7 @@ export class RingReader {
     this.#tail = Atomics.load(this.#control, TAIL);
   }
 
-  /** Call before draining: what is published from now on wakes the reader again. */
+  /** What is published from now on wakes the reader again: call it when nothing is left, and look once more. */
   awake(): void {
     Atomics.store(this.#control, WAKE, 0);
   }

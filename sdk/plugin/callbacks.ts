@@ -122,9 +122,7 @@ export class Callbacks {
   events(texts: readonly string[]): Promise<void> {
     const handler = this.handlers.event;
     if (handler === undefined) return Promise.resolve();
-    const done = this.#events.then(async () => {
-      for (const text of texts) await handler(text);
-    });
+    const done = this.#events.then(() => each(texts, 0, handler));
     this.#events = done.catch(() => undefined);
     return done;
   }
@@ -190,6 +188,25 @@ export class Callbacks {
     this.#sayGoodbye();
     return undefined;
   }
+}
+
+/** Hands over text by text from `from` on; waits for nothing where the handler does not. */
+function each(texts: readonly string[], from: number, handler: (event: string) => Awaitable<void>): Promise<void> | undefined {
+  for (let i = from; i < texts.length; i++) {
+    const done = handler(texts[i]!) as Awaitable<void> | null;
+    if (typeof done === 'object' && done !== null && typeof done.then === 'function') return behind(done, texts, i + 1, handler);
+  }
+  return undefined;
+}
+
+async function behind(
+  done: Promise<void>,
+  texts: readonly string[],
+  from: number,
+  handler: (event: string) => Awaitable<void>,
+): Promise<void> {
+  await done;
+  for (let i = from; i < texts.length; i++) await handler(texts[i]!);
 }
 
 /** The source, with the handler's signal aborted when it is cancelled. */

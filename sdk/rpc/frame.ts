@@ -10,6 +10,9 @@
 /** LF excluded. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
+/** Joined lines up to this size may lie where another one lay before (and from a sixteenth of it on they do). */
+const SPARE_BYTES = 512 * 1024;
+
 const LF = 0x0a;
 const SPACE = 0x20;
 const HASH = 0x23;
@@ -53,6 +56,9 @@ export class LineSplitter {
   /** Bytes of the present text that are still to come. */
   #left = 0;
   #stopped = false;
+  /** Where the last line of many chunks was joined, and what is free for the next one. */
+  #joined: Buffer | undefined;
+  #spare: Buffer | undefined;
 
   /** `onLine` gets each line without its LF. The bytes are the splitter's own chunk: valid as long as the caller keeps them. */
   constructor(onLine: (line: Buffer) => void) {
@@ -66,6 +72,12 @@ export class LineSplitter {
 
   get stopped(): boolean {
     return this.#stopped;
+  }
+
+  /** The line given out last is read no more: where it was joined may hold the next one. */
+  release(): void {
+    if (this.#joined !== undefined && this.#joined.length <= SPARE_BYTES) this.#spare = this.#joined;
+    this.#joined = undefined;
   }
 
   /** Gives out no further line, not even those of the chunk being pushed. */
@@ -209,13 +221,30 @@ export class LineSplitter {
     let line = bytes.subarray(start, end);
     if (this.#held > 0) {
       this.#parts.push(line);
-      line = Buffer.concat(this.#parts, this.#held + line.length);
+      line = this.#join(this.#held + line.length);
       this.#parts = [];
       this.#held = 0;
-    }
+    } else this.#joined = undefined;
     this.#step = STEP.hash;
     if (line.length > MAX_LINE_BYTES) throw tooLong();
     this.#onLine(line);
+  }
+
+  #join(length: number): Buffer {
+    if (length < SPARE_BYTES >> 4) {
+      this.#joined = undefined;
+      return Buffer.concat(this.#parts, length);
+    }
+    let whole = this.#spare;
+    this.#spare = undefined;
+    if (whole === undefined || whole.length < length) whole = Buffer.allocUnsafeSlow(Math.max(length, SPARE_BYTES >> 2));
+    this.#joined = whole;
+    let at = 0;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole.subarray(0, length);
   }
 }
 

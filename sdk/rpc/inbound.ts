@@ -83,7 +83,7 @@ interface Waiting {
 export class Inbound {
   readonly #limits: InboundLimits;
   readonly #signal: AbortSignal;
-  readonly #handlers = new Map<string, Served>();
+  readonly #handlers = new Map<string, { readonly handler: Served; readonly readsAtOnce: boolean }>();
   #held: boolean;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -108,16 +108,20 @@ export class Inbound {
     return this.#waiting.length + this.#running;
   }
 
-  serve(method: string, handler: Served): void {
-    this.#handlers.set(method, handler);
+  /** `readsAtOnce`: the handler has read the payload when it returns, whatever it still waits for. */
+  serve(method: string, handler: Served, readsAtOnce = false): void {
+    this.#handlers.set(method, { handler, readsAtOnce });
   }
 
-  add(request: InboundRequest): void {
-    if (this.#cause !== undefined) return;
-    if (!this.#held && this.#waiting.length === 0 && this.#hasRoom()) {
-      this.#run(request);
-      return;
-    }
+  /** True when nobody reads the request's payload any more. */
+  add(request: InboundRequest): boolean {
+    if (this.#cause !== undefined) return true;
+    if (!this.#held && this.#waiting.length === 0 && this.#hasRoom()) return this.#run(request);
+    this.#wait(request);
+    return false;
+  }
+
+  #wait(request: InboundRequest): void {
     const taker = this.#takers.shift();
     if (taker !== undefined) {
       taker.resolve(request);
@@ -209,20 +213,20 @@ export class Inbound {
     return first;
   }
 
-  #run(request: InboundRequest): void {
-    const handler = this.#handlers.get(request.method);
-    if (handler === undefined) {
+  #run(request: InboundRequest): boolean {
+    const served = this.#handlers.get(request.method);
+    if (served === undefined) {
       request.fail(new RpcError('unknown-method', `unknown method: ${request.method}`));
-      return;
+      return true;
     }
     let result: Promise<void> | undefined;
     try {
-      result = handler(request);
+      result = served.handler(request);
     } catch (error) {
       request.fail(error);
-      return;
+      return served.readsAtOnce;
     }
-    if (result === undefined) return;
+    if (result === undefined) return served.readsAtOnce;
     this.#running++;
     this.#runningBytes += request.payload.length;
     result
@@ -232,6 +236,7 @@ export class Inbound {
         this.#runningBytes -= request.payload.length;
         if (this.#waiting.length > 0 && !this.#signal.aborted) this.#drain();
       });
+    return served.readsAtOnce;
   }
 
   #arm(ms: number): void {

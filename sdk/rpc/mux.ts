@@ -251,21 +251,28 @@ export class Mux {
 
   /** Answers a method. A handler that throws answers `error`; a second handler for the same method replaces the first. */
   serve<M extends CallMethod>(method: M, handler: Handler<M>): void {
-    this.serveRaw(method, (payload, context) => {
+    const decoding: RawHandler = (payload, context) => {
       const result = handler(decodePayload(method, payload), context);
       return result instanceof Promise ? result.then(stringifyJson) : stringifyJson(result);
-    });
+    };
+    this.#serve(method, decoding, true);
   }
 
+  /** The same with the params as bytes; they are the handler's for good. */
   serveRaw(method: string, handler: RawHandler): void {
-    this.#inbound.serve(method, (request) => {
+    this.#serve(method, handler, false);
+  }
+
+  #serve(method: string, handler: RawHandler, readsAtOnce: boolean): void {
+    const served = (request: InboundRequest): Promise<void> | undefined => {
       const result = handler(request.payload, { id: request.id, method, signal: this.signal });
       if (!(result instanceof Promise)) {
         request.replyText(result);
         return undefined;
       }
       return result.then((text) => request.replyText(text));
-    });
+    };
+    this.#inbound.serve(method, served, readsAtOnce);
   }
 
   /** Answers one method without an object for each request. */
@@ -432,7 +439,7 @@ export class Mux {
           this.#cancelled(line.id, line.payload);
           return true;
         }
-        this.#inbound.add(new InboundRequest(line.id, line.method, line.payload, this.#replies));
+        if (this.#inbound.add(new InboundRequest(line.id, line.method, line.payload, this.#replies))) this.#splitter.release();
         return true;
       case 'ok':
       case 'error':

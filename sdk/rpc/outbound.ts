@@ -2,11 +2,16 @@
  * The writing half of a link. Lines gather until the end of the turn of the event loop (or 64 KiB) and leave in one write,
  * so that a hundred answers cost one system call. Lines of concurrent answers mix only at line boundaries.
  */
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { RpcError } from './errors.ts';
 
 /** Gathered characters past which a write does not wait for the end of the turn. */
 const FLUSH_CHARACTERS = 64 * 1024;
+/** Lines of bytes up to this size are written from blocks that are used again. */
+const BLOCK_BYTES = 128 * 1024;
+const BLOCKS_KEPT = 4;
+const LF = 0x0a;
 /** `ready()` waits while more than this is unsent. */
 export const READY_BYTES = 1024 * 1024;
 
@@ -25,6 +30,10 @@ export class Outbound {
   #text = '';
   /** Nothing but ASCII is gathered. */
   #plain = true;
+  /** Blocks that no write holds. */
+  readonly #blocks: Buffer[] = [];
+  /** Whoever reads at the other end has bytes of its own: what was sent is ours again. A pipe in memory hands on the very bytes. */
+  readonly #reuse: boolean;
   /** Bytes handed to the stream whose write has not finished. */
   #inFlight = 0;
   #scheduled: NodeJS.Immediate | undefined;
@@ -34,6 +43,7 @@ export class Outbound {
 
   constructor(stream: Duplex, options: OutboundOptions) {
     this.#stream = stream;
+    this.#reuse = stream instanceof Socket;
     this.#options = options;
   }
 
@@ -56,14 +66,17 @@ export class Outbound {
     else this.#scheduled ??= setImmediate(() => this.flush());
   }
 
-  /** One line from parts: `head`, the payload as it is, LF. The payload must not change until it is sent. */
+  /** One line from parts, sent at once: `head` (ASCII), the payload, LF. The payload is the caller's again on return. */
   writeBytes(head: string, payload: Uint8Array): void {
     if (this.#closed !== undefined) return;
-    this.#plain = false;
-    this.#text += head;
     this.flush();
-    if (payload.length > 0) this.#send(payload);
-    this.write('\n');
+    const length = head.length + payload.length + 1;
+    const isSmall = this.#reuse && length <= BLOCK_BYTES;
+    const whole = isSmall ? (this.#blocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)) : Buffer.allocUnsafe(length);
+    whole.write(head, 0, 'latin1');
+    whole.set(payload, head.length);
+    whole[length - 1] = LF;
+    this.#send(whole.length === length ? whole : whole.subarray(0, length), isSmall ? whole : undefined);
   }
 
   /** Resolves at once, or when the peer has taken enough; rejects when the link closes. */
@@ -94,7 +107,8 @@ export class Outbound {
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
   }
 
-  #send(bytes: Uint8Array): void {
+  /** `block`: what `bytes` lie in, ours again when they are sent. */
+  #send(bytes: Uint8Array, block?: Buffer): void {
     this.#inFlight += bytes.length;
     if (this.#inFlight > this.#options.limitBytes) {
       this.#options.onFailure(new RpcError('closed', `peer does not read: ${this.#inFlight} bytes unsent`));
@@ -104,7 +118,9 @@ export class Outbound {
       this.#options.onFailure(new RpcError('closed', `write timed out after ${this.#options.writeTimeoutMs} ms`));
     }, this.#options.writeTimeoutMs).unref();
     this.#stream.write(bytes, (error) => {
-      if (error === null || error === undefined) this.#sent(bytes.length);
+      if (error !== null && error !== undefined) return;
+      if (this.#reuse && block !== undefined && this.#blocks.length < BLOCKS_KEPT) this.#blocks.push(block);
+      this.#sent(bytes.length);
     });
   }
 

@@ -81,8 +81,11 @@ export class RecordingReactor implements BusReactor {
   readonly consumers: (readonly [name: string, mode: string])[] = [];
   readonly released: (readonly [consumer: string, ids: readonly number[]])[] = [];
 
-  interest(received: number, sent: number): void {
+  everyRow = false;
+
+  interest(received: number, sent: number, everyRow: boolean): void {
     this.interests.push([received, sent]);
+    this.everyRow = everyRow;
   }
 
   setHeld(peer: number, held: boolean): void {

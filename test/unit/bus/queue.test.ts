@@ -55,7 +55,7 @@ test('the next batch goes only after the acknowledgement of the previous', async
   );
 });
 
-test('a batch holds at most 512 events and 256 KiB; a larger event has one of its own', async () => {
+test('a batch holds at most 512 events and 95 KiB; a larger event has one of its own', async () => {
   const { bus, turn } = bench();
   const sink = new BytesSink();
   bus.attach(options('a', sink)).subscribe({ events: ['keepalive', 'notification', 'rpki'] });
@@ -63,7 +63,7 @@ test('a batch holds at most 512 events and 256 KiB; a larger event has one of it
   await turn();
   assert.deepEqual(
     sink.params.map((text) => (JSON.parse(text) as { events: string[] }).events.length),
-    [512, 512, 76],
+    [306, 306, 306, 182],
   );
   const data = new Uint8Array(65_000);
   const large = row({ kind: 'notification', bytes: data, bytesLength: data.length });
@@ -71,10 +71,10 @@ test('a batch holds at most 512 events and 256 KiB; a larger event has one of it
   await turn();
   bus.emit({ namespace: 'bgp', type: 'rpki', text: 'x'.repeat(300_000) }, 'x');
   await turn();
-  const sizes = sink.params.slice(3).map((text) => text.length);
-  assert.equal(sizes.length, 3);
+  const sizes = sink.params.slice(4).map((text) => text.length);
+  assert.equal(sizes.length, 5);
   assert.ok(
-    sizes.slice(0, 2).every((size) => size <= 256 * 1024),
+    sink.params.slice(0, 4).every((text) => text.length <= 95 * 1024 + 128),
     sizes.join(' '),
   );
   assert.equal(sink.events.length, 1105);
@@ -175,6 +175,44 @@ test('hold-peer: peers whose rows are for others, or were sent to them, are not 
   for (let i = 211; i <= 220; i++) bus.event(updateRow(i, { peer: 2, direction: 'sent' }));
   await turn();
   assert.deepEqual(reactor.held, [[0, true]]);
+});
+
+test('hold-peer: the reactor is told that no row may be missed, as long as the process wants updates', () => {
+  const { bus, reactor } = bench();
+  bus.attach(options('lossy', new TextSink())).subscribe({ events: ['update'] });
+  const handle = bus.attach(options('strict', new TextSink(), { queue: { onOverflow: 'hold-peer' } }));
+  assert.equal(reactor.everyRow, false);
+  handle.subscribe({ events: ['update'] });
+  assert.equal(reactor.everyRow, true);
+  handle.detach();
+  assert.equal(reactor.everyRow, false);
+});
+
+test('over a wire a few batches are on their way, and each acknowledgement makes room for one more', async () => {
+  const { bus, clock, turn } = bench();
+  const answers: (() => void)[] = [];
+  const failures: string[] = [];
+  const transport = { form: 'bytes', send: () => new Promise<void>((resolve) => answers.push(resolve)) } as const;
+  const handle = bus.attach({
+    name: 'far',
+    transport,
+    builtin: true,
+    tier: 0,
+    deadlineMs: 1000,
+    onFailure: (failure) => failures.push(failure),
+  });
+  handle.subscribe({ events: ['keepalive'] });
+  for (let i = 0; i < 306 * 6; i++) bus.event(row());
+  await turn();
+  assert.equal(answers.length, 4);
+  clock.advance(900);
+  answers[0]?.();
+  await turn();
+  assert.equal(answers.length, 5);
+  clock.advance(900); // the second is the oldest for 0.9 s only
+  assert.deepEqual(failures, []);
+  clock.advance(100);
+  assert.deepEqual(failures, ['silent']);
 });
 
 test('hold-peer: rows that keep coming although held meet a hard bound and a gap', async () => {

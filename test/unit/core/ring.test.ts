@@ -57,6 +57,19 @@ test('a record of the largest size fits an empty ring wherever its head stands, 
   assert.equal(writer.reserve(writer.largest + 1), -1);
 });
 
+test('a ring that is empty past an eighth of its memory begins again at the start', () => {
+  const memory = ringMemory(65_536);
+  const writer = new RingWriter(memory);
+  const reader = new RingReader(memory);
+  const seen = new Set<number>();
+  for (let i = 0; i < 200; i++) {
+    assert.ok(write(writer, new Uint8Array(1000).fill(i)));
+    assert.deepEqual(read(reader), new Uint8Array(1000).fill(i));
+    seen.add(reader.at);
+  }
+  assert.ok(Math.max(...seen) < 65_536 / 8 + 1008, String(Math.max(...seen)));
+});
+
 test('the reader is woken once until it begins to drain', () => {
   const memory = ringMemory(65_536);
   const writer = new RingWriter(memory);

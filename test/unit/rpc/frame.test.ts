@@ -86,6 +86,21 @@ test('an answer line of 16 MiB passes', () => {
   assert.equal(line?.length, MAX_LINE_BYTES);
 });
 
+test('where a line was joined holds the next one only when the line was given back', () => {
+  const lines: Buffer[] = [];
+  const splitter = new LineSplitter((line) => lines.push(line));
+  const say = (letter: string): void => {
+    for (const part of [letter.repeat(40_000), letter.repeat(40_000), '\n']) splitter.push(Buffer.from(part));
+  };
+  say('a');
+  say('b');
+  assert.equal(String(lines[0]), 'a'.repeat(80_000));
+  splitter.release();
+  say('c');
+  assert.equal(String(lines[0]), 'a'.repeat(80_000));
+  assert.deepEqual([lines[1]!.buffer === lines[2]!.buffer, lines[2]?.toString()], [true, 'c'.repeat(80_000)]);
+});
+
 test('a stopped splitter gives out nothing more', () => {
   const lines: string[] = [];
   const splitter = new LineSplitter((line) => {
