@@ -18,6 +18,7 @@ import { applyPeers } from './compose/config-steps.ts';
 import { askAbout, type Asking, loadWithPlugins } from './compose/declarations.ts';
 import { Originations } from './compose/originations.ts';
 import { Questions } from './compose/questions.ts';
+import { warmUpEvents } from './compose/event-warm-up.ts';
 import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
 import { type ReloadOutcome, Transactions } from './compose/transactions.ts';
@@ -338,6 +339,7 @@ class Daemon {
     const parts = { configs, clock, signal: this.#stopping.signal, reactor, bus, host, questions, configRoutes, rootLog, log };
     this.#running = { reactor, bus, transactions: new Transactions(parts) };
     await applyPeers(parts, config.reactor);
+    if (bus.writesUpdates) await warmUpEvents(registry, rootLog.log('bus'));
     await reactor.start();
     service.ready(this.#status(), () => reactor.statistics());
     const facts = { peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path };

@@ -63,7 +63,7 @@ function turn(): Promise<void> {
 }
 
 /** A run of UPDATEs: runs of prefixes behind attribute sets of the kinds a table has, different by round and message. */
-function script(round: number, from: number, to: number, withdraw: boolean): Uint8Array {
+export function script(round: number, from: number, to: number, withdraw: boolean): Uint8Array {
   const out = new Uint8Array((to - from) * 128);
   const writer = new UpdateWriter().over(out);
   const block = new Uint8Array(64);
