@@ -40,21 +40,14 @@ const MAXIMUM_CANDIDATES = 512;
 export function completeEdit(text: string, candidate: Candidate, validators: Validators): EditCompletion {
   const fresh = text === '' || /[ \t]$/.test(text);
   const partial = fresh ? '' : (/\S*$/.exec(text)?.[0] ?? '');
-  const before = readEditLine(text.slice(0, text.length - partial.length));
+  const head = text.slice(0, text.length - partial.length);
+  const bar = /^(.*[ \t])\|[ \t]*$/.exec(head)?.[1];
+  const before = readEditLine(bar ?? head);
   if (!before.ok) return { candidates: [], expects: [], partial };
   const { verb, words, pipes } = before.line;
-  const found =
-    pipes.length > 0 || /\|[ \t]*$/.test(text.slice(0, text.length - partial.length))
-      ? pipeOffers(pipes.at(-1) ?? [])
-      : undefined;
-  const { candidates, expects } =
-    found ??
-    offers(
-      verb,
-      words.map((word) => word.text),
-      candidate,
-      validators,
-    );
+  const texts = words.map((word) => word.text);
+  const piped = bar !== undefined ? [] : pipes.at(-1);
+  const { candidates, expects } = piped === undefined ? offers(verb, texts, candidate, validators) : pipeOffers(piped);
   const wanted = partial.toLowerCase();
   const fitting = candidates.filter(({ word }) => word.toLowerCase().startsWith(wanted));
   const seen = new Set<string>();

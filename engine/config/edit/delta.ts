@@ -41,8 +41,9 @@ function walk(before: readonly ConfigStatement[], after: readonly ConfigStatemen
   const beforeNames = namesOf(before);
   const afterNames = namesOf(after);
   const taken = new Set(pairs.values());
-  for (const [at, statement] of before.entries())
-    if (!taken.has(statement)) out.push({ kind: 'removed', block, name: beforeNames[at]!, statement });
+  // From the last on: a number in a name counts those before it.
+  for (let at = before.length - 1; at >= 0; at--)
+    if (!taken.has(before[at]!)) out.push({ kind: 'removed', block, name: beforeNames[at]!, statement: before[at]! });
   for (const [at, statement] of after.entries()) {
     const name = afterNames[at]!;
     const old = pairs.get(statement);
@@ -74,11 +75,7 @@ function compareOne(old: ConfigStatement, now: ConfigStatement, block: string, n
 function pairUp(before: readonly ConfigStatement[], after: readonly ConfigStatement[]): Map<ConfigStatement, ConfigStatement> {
   const pairs = new Map<ConfigStatement, ConfigStatement>();
   const keyOf = (one: ConfigStatement): string => {
-    const line =
-      one.kind === 'entry' &&
-      extension(one.schema, 'repeatable') !== undefined &&
-      extension(one.schema, 'syntax') === 'inline-list';
-    return line || one.kind === 'free' ? `${idOf(one)}\0${bodyOf(one)}` : idOf(one);
+    return isLine(one) || one.kind === 'free' ? `${idOf(one)}\0${bodyOf(one)}` : idOf(one);
   };
   const waiting = new Map<string, ConfigStatement[]>();
   for (const one of before) {
@@ -97,6 +94,13 @@ function pairUp(before: readonly ConfigStatement[], after: readonly ConfigStatem
     }
   }
   return pairs;
+}
+
+/** One of many lines of a repeatable list: it has no name but what it says. */
+function isLine(one: ConfigStatement): boolean {
+  return (
+    one.kind === 'entry' && extension(one.schema, 'repeatable') !== undefined && extension(one.schema, 'syntax') === 'inline-list'
+  );
 }
 
 function commentsOf(statement: ConfigStatement): readonly string[] {
@@ -173,7 +177,9 @@ function commandsOf(one: Difference, secrets: boolean): readonly string[] {
       case 'added':
         return linesOf(one.statement, one.block, one.name, { secrets });
       case 'removed':
-        return [`delete ${path}`];
+        return [
+          `delete ${isLine(one.statement) ? linesOf(one.statement, one.block, one.name, { secrets })[0]!.slice('set '.length) : path}`,
+        ];
       case 'value':
         return one.after.kind === 'container'
           ? [`delete ${path}`, ...linesOf(one.after, one.block, one.name, { secrets })]

@@ -51,6 +51,9 @@ export class Unreadable extends Error {
   }
 }
 
+/** Commands whose text may go through pipes: none of them changes anything. */
+const PIPED: ReadonlySet<string> = new Set(['show', 'compare', 'diff', 'history', 'status', 'help']);
+
 export function done(text = ''): Outcome {
   return { ok: true, text, column: 0, leave: false };
 }
@@ -122,6 +125,17 @@ export class CandidateSession {
     if (line.verb === '' || line.verb.startsWith('#')) return done();
     const verb = EDIT_VERBS.find((one) => one.name === line.verb || one.aliases.includes(line.verb));
     if (verb === undefined) return this.#unknown(line);
+    const [pipe] = line.pipes;
+    if (pipe !== undefined && !PIPED.has(verb.name))
+      return failed(`${verb.name} gives nothing to pipe`, text.indexOf('|') + 1, 'quote a "|" that belongs to a value');
+    const dry = applyPipes(
+      '',
+      line.pipes,
+      () => '',
+      () => '',
+      line,
+    );
+    if (!dry.ok) return failed(dry.message, text.length + 1);
     const warned = this.#warned;
     this.#warned = false;
     const outcome = await this.#dispatch(verb.name, line, signal, warned);

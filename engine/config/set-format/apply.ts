@@ -301,7 +301,9 @@ export class Applier {
     const id = idOf({ name: step.schema.name, keys: step.keys });
     const all = [...this.siblings.all(into, id, false), ...this.siblings.all(into, id, true)];
     const wanted = plan.targets.flatMap(textsOf);
-    const found = all.filter((one): one is EntryStatement => one.kind === 'entry' && begins(one, wanted));
+    const like = all.filter((one): one is EntryStatement => one.kind === 'entry' && begins(one, wanted));
+    const equal = like.filter((one) => sameFields(one, plan.targets));
+    const found = equal.length > 0 && wanted.length > 0 ? equal : like;
     if (found.length === 0) return refused(step.place, `${labelOf(step)} ${clamp(wanted.join(' '))}`.trim() + ' is not there');
     return { ok: true, found: found.map((statement) => ({ into, statement })) };
   }
