@@ -50,7 +50,8 @@ const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: 
 /** What follows our own commands. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   cli: ['-c', '--format', '--socket', '--timeout'],
-  config: ['validate'],
+  config:
+    'edit validate dump cat diff fmt migrate set delete activate deactivate history rollback import rename ls archive'.split(' '),
   bgp: ['decode', 'encode'],
   signal: ['reload', 'stop', 'status'],
   completion: Object.keys(SCRIPTS),

@@ -1,9 +1,10 @@
 /** `zest config set|delete|activate|deactivate|history|rollback|completion`: single lines of the editor, from the shell. */
+import { existsSync } from 'node:fs';
 import type { CandidateSession } from '../config/edit/session.ts';
 import { Unreadable } from '../config/edit/session.ts';
 import { quote } from '../config/print.ts';
 import { openSession } from './edit-target.ts';
-import { Refused } from './config-files.ts';
+import { Refused } from './refused.ts';
 import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
@@ -29,6 +30,7 @@ function readWish(args: readonly string[]): {
 }
 
 async function sessionOf({ file, values }: Wish, io: CliIo, options: GlobalOptions): Promise<CandidateSession> {
+  if (!existsSync(file)) throw new Refused(EXIT.nothing, `${file}: no such file (zest config edit ${file} makes one)`);
   try {
     const wish = { file, offline: values['no-reload'] === true, askPlugins: values['no-plugins'] !== true, author: values.user };
     return await openSession(wish, io, options);
@@ -88,7 +90,6 @@ export async function historyCommand(args: readonly string[], io: CliIo, options
   const wish = readWish(args);
   if (wish.file === '' || wish.words.length > 0) throw new UsageError('zest config history FILE');
   const { findTarget } = await import('./edit-target.ts');
-  const { existsSync } = await import('node:fs');
   if (!existsSync(wish.file) && !existsSync(`${wish.file}.zest`)) throw new Refused(EXIT.nothing, `${wish.file}: no such file`);
   const target = await findTarget({ file: wish.file, offline: true, askPlugins: false, author: undefined }, io, options);
   const revisions = await target.history();

@@ -7,6 +7,7 @@ import { unreadableReport, validateReport } from '../config/validate-report.ts';
 import { readAll } from './daemon-command.ts';
 import { visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
+import { Refused } from './refused.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 
 export const CONFIG_HELP = `zest config COMMAND … — check, compare, convert and change configurations; no daemon is needed
@@ -124,7 +125,6 @@ export async function configCommand(args: readonly string[], io: CliIo, options:
   try {
     return await command(rest, io, options);
   } catch (error) {
-    const { Refused } = await files();
     if (!(error instanceof Refused)) throw error;
     if (options.json) io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: error.message }))}\n`);
     else io.stderr.write(`error: ${visibleLines(error.message)}\n`);

@@ -23,20 +23,10 @@ import { readAll } from './daemon-command.ts';
 import { authorOf, fileTarget } from './edit-target.ts';
 import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
+import { Refused } from './refused.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 import { renderYaml } from './yaml.ts';
-import { maskedTree } from './config-mask.ts';
-
-/** A message and an exit code: 1 what was asked is wrong, 2 there is nothing to do it to. */
-export class Refused extends Error {
-  override readonly name = 'Refused';
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { maskedTree } from '../config/masked.ts';
 
 export async function textOfFile(file: string, io: CliIo): Promise<string> {
   if (file === '-') return readAll(io);

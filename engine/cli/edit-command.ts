@@ -137,7 +137,10 @@ class EditTerminal {
   }
 
   async run(): Promise<number> {
-    this.#io.stdout.write(`editing ${visible(this.#session.target.name)}; help lists the commands, ? shows what may follow\n`);
+    const fresh = this.#session.text() === '' ? ' (empty)' : '';
+    this.#io.stdout.write(
+      `editing ${visible(this.#session.target.name)}${fresh}; help lists the commands, ? shows what may follow\n`,
+    );
     for (;;) {
       const line = await this.#prompt();
       if (this.#io.interrupted.aborted) break;
@@ -171,7 +174,9 @@ class EditTerminal {
   /** A mark under the letter that is wrong, when the line is short enough to have stayed on one row. */
   #fault(line: string, { text, column }: Outcome): void {
     const lead = this.#promptText().length;
-    const fits = column > 0 && lead + line.length < (this.#io.stdout.columns ?? 80) && /^[\x20-\x7e]*$/.test(line);
+    const columns = this.#io.stdout.columns ?? 0;
+    // A terminal that does not know its size says 0.
+    const fits = column > 0 && lead + line.length < (columns > 0 ? columns : 80) && /^[\x20-\x7e]*$/.test(line);
     if (fits) this.#io.stdout.write(`${' '.repeat(lead + column - 1)}^\n`);
     this.#io.stderr.write(`error: ${visibleLines(text)}`);
   }
@@ -182,7 +187,8 @@ class EditTerminal {
         if (this.#io.stdout.write(piece)) resolve();
         else this.#io.stdout.once('drain', resolve);
       });
-    await new Pager(print, keys, this.#io.stdout.rows ?? 24, this.#io.stdout.columns ?? 80, cancel).write(text);
+    const { rows = 0, columns = 0 } = this.#io.stdout;
+    await new Pager(print, keys, rows > 0 ? rows : 24, columns > 0 ? columns : 80, cancel).write(text);
   }
 
   #promptText(): string {

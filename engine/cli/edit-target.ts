@@ -1,5 +1,6 @@
 /** Which target an editing command means: the file it names, or the daemon that runs that file (or any, when none is named). */
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { CommitTarget } from '../config/edit/commit-target.ts';
 import { CandidateSession } from '../config/edit/session.ts';
 import { loadConfig } from '../config/load.ts';
@@ -10,7 +11,8 @@ import { messageOf } from '../../sdk/rpc/errors.ts';
 import { ask, NoDaemon } from './client.ts';
 import { loadOptions } from './config-command.ts';
 import { DaemonTarget } from './daemon-target.ts';
-import type { CliIo } from './io.ts';
+import { EXIT, type CliIo } from './io.ts';
+import { Refused } from './refused.ts';
 import { type GlobalOptions, UsageError } from './options.ts';
 import { targetOf } from './run-command.ts';
 import { isMap, textOf } from './table.ts';
@@ -47,6 +49,7 @@ export async function findTarget(wish: TargetWish, io: CliIo, options: GlobalOpt
   } else if (running !== undefined && (file === undefined || sameFile(file, running)))
     return new DaemonTarget(targetOf(io, options).path, io.uid, running);
   if (file === undefined) throw new UsageError('--file needs a FILE');
+  if (!existsSync(dirname(file))) throw new Refused(EXIT.nothing, `${file}: there is no folder ${dirname(file)}`);
   return fileTarget(file, wish.askPlugins, io);
 }
 

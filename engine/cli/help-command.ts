@@ -12,6 +12,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest FILE | -', 'run the daemon with this configuration'],
   ['zest cli [-c COMMAND]', 'the operator shell, or one command'],
   ['zest config validate FILE', 'check a configuration'],
+  ['zest config edit [FILE]', 'change one: candidate, compare, commit, history; more: zest config --help'],
   ['zest bgp decode|encode …', 'read and write BGP messages, without a daemon'],
   ['zest plugin init DIR', 'a new plugin: source, test, configuration'],
   ['zest plugin check CMD', 'which rules of the protocol a plugin keeps'],

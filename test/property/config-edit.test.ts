@@ -123,7 +123,9 @@ test('what lies between two trees, typed as commands, makes the one into the oth
       const after = read(second.join('\n')).tree;
       const candidate = new Candidate(cloneTree(before), makeValidators());
       for (const command of deltaCommands(differences(before.children, after.children))) {
-        const [verb = '', rest = ''] = [command.slice(0, command.indexOf(' ')), command.slice(command.indexOf(' ') + 1)];
+        const blank = command.indexOf(' ');
+        const verb = command.slice(0, blank);
+        const rest = command.slice(blank + 1);
         const piece = { text: rest, column: 1 };
         const result =
           verb === 'set'

@@ -1,6 +1,6 @@
-/** The effective tree as JSON with secrets masked. */
+// The effective tree as JSON with secrets masked, for people.
 import { extension } from '../../yang/compile/schema.ts';
-import { toJson, type Value } from '../config/effective.ts';
+import { toJson, type Value } from './effective.ts';
 
 const MASK = '********';
 
