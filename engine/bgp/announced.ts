@@ -36,6 +36,12 @@ export class Announced {
     return this.#sets.get(family)?.size;
   }
 
+  /** Does the route stand? `length` bytes at `at`, path identifier included. True for a family that is not counted. */
+  has(family: number, view: DataView, at: number, length: number): boolean {
+    const set = this.#whole ? this.#sets.get(family) : undefined;
+    return set?.has(view, at, length) !== false;
+  }
+
   /** The message went through; `withdraw`: what it announces was withdrawn. Withdrawals first, as RFC 4271 §3.1 orders them. */
   note(view: UpdateView, withdraw: boolean): void {
     const { classicIgnored, context } = view;

@@ -15,7 +15,7 @@ import type { QuestionHost } from './filter-question.ts';
 import { type PolicyTable, stepsOf } from './filter-steps.ts';
 import type { Peer } from './peer.ts';
 import type { Changes } from './pipeline.ts';
-import { copyOf, Pipeline } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 
 export interface LineHost extends QuestionHost {
   readonly policies: PolicyTable;
@@ -38,6 +38,8 @@ export class ExportLine {
   readonly #view = new UpdateView();
   readonly #originalView = new UpdateView();
   readonly #host: LineHost;
+  /** While messages come: those that passed at once. */
+  #gathered: Uint8Array[] | undefined;
 
   /** `whole`: nothing was sent to the peer before. */
   constructor(peer: Peer, owner: LineOwner, host: LineHost, whole: boolean) {
@@ -48,7 +50,7 @@ export class ExportLine {
     this.#pipeline = new Pipeline(
       {
         passed: (bytes, at, length, late, changes) =>
-          this.#passed(late || changes !== undefined ? bytes : copyOf(bytes, at, length), changes),
+          this.#passed(late || changes !== undefined ? bytes : bytes.subarray(at, at + length), changes),
         rejected: (bytes, at, length, removed) => {
           peer.counters.exportRejected++;
           for (const message of removed) this.#withdrawOwed(message, 0, message.length, undefined);
@@ -75,13 +77,33 @@ export class ExportLine {
     return this.#pipeline.waitingBytes;
   }
 
-  /** Whole messages of any kind; copied. */
-  take(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; ) {
-      const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
-      this.#pipeline.push(bytes, at, length, bytes[at + HEADER_LENGTH - 1] !== UPDATE || !this.#locate(bytes, at, length));
-      at += length;
+  /** Whole messages of any kind; copied. `shared`: other peers get the same object. */
+  take(bytes: Uint8Array, shared = false): void {
+    const gathered: Uint8Array[] = [];
+    this.#gathered = gathered;
+    this.#host.policies.shared = shared ? bytes : undefined;
+    try {
+      for (let at = 0; at < bytes.length; ) {
+        const length = (bytes[at + 16]! << 8) | bytes[at + 17]!;
+        this.#pipeline.push(bytes, at, length, bytes[at + HEADER_LENGTH - 1] !== UPDATE || !this.#locate(bytes, at, length));
+        at += length;
+      }
+    } finally {
+      this.#gathered = undefined;
+      this.#host.policies.shared = undefined;
     }
+    if (gathered.length > 0) this.#owner.deliver(joined(gathered));
+  }
+
+  /** Does the peer have this route? `nlri` as it went out, `length` bytes at `at`. True for families that are not kept count of. */
+  has(family: number, nlri: Uint8Array, at: number, length: number): boolean {
+    return this.#announced.has(family, viewOf(nlri), at, length);
+  }
+
+  /** What passed at once leaves in one piece, its bytes copied; what waited, by itself. */
+  #deliver(message: Uint8Array): void {
+    if (this.#gathered === undefined) this.#owner.deliver(message);
+    else this.#gathered.push(message);
   }
 
   /** Bytes that need not be a message, behind everything taken so far. */
@@ -113,7 +135,7 @@ export class ExportLine {
     const speaking = message[HEADER_LENGTH - 1] === UPDATE && this.#locate(message, 0, message.length);
     if (original !== undefined) this.#withdrawOwed(original, 0, original.length, speaking ? this.#view : undefined);
     if (speaking) this.#announced.note(this.#view, false);
-    this.#owner.deliver(message);
+    this.#deliver(message);
   }
 
   /** The same in messages of the size the session takes; of routes that fit none, what the peer has is withdrawn. */
@@ -133,7 +155,19 @@ export class ExportLine {
     if (!this.#locate(bytes, at, length, view)) return;
     for (const message of this.#announced.owed(view, instead)) {
       if (this.#locate(message, 0, message.length, view)) this.#announced.note(view, false);
-      this.#owner.deliver(message);
+      this.#deliver(message);
     }
   }
+}
+
+function joined(messages: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const message of messages) length += message.length;
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const message of messages) {
+    out.set(message, at);
+    at += message.length;
+  }
+  return out;
 }

@@ -359,7 +359,8 @@ export class ExportTable implements Exporter {
 
   announced(peer: number, row: number): boolean {
     for (const group of this.#groups.values()) {
-      for (const member of group.members.keys()) if (member.index === peer) return group.has(member, row);
+      for (const member of group.members.keys())
+        if (member.index === peer) return group.has(member, row) && group.packer.passed(member, row);
     }
     return false;
   }

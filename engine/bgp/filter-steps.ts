@@ -12,12 +12,19 @@ import type { Peer } from './peer.ts';
 import type { FilterStep, Passage, Verdict } from './pipeline.ts';
 import type { Policies } from './port.ts';
 
+/** Between a policy's name and its digest. */
+const MARK = '\t';
 const ACCEPT: Verdict = { kind: 'accept' };
 const REJECT: Verdict = { kind: 'reject' };
 
 export interface PolicyHost {
   /** A policy cannot run: its routes are rejected. `message` '': it can again. */
   failed(policy: string, message: string): void;
+}
+
+interface Answers {
+  of: Uint8Array | undefined;
+  readonly byPlace: Map<number, Verdict>;
 }
 
 /** The kinds of filters that plugins of this thread bring, and the policies compiled by them. */
@@ -30,6 +37,9 @@ export class PolicyTable {
   #policies: Policies = {};
   /** Raised when what a reference means may have changed. */
   version = 0;
+  /** While one chunk is handed to several peers: the same object for each of them, its bytes unchanged until the last has had it. */
+  shared: Uint8Array | undefined;
+  readonly #answers = new Map<string, Answers>();
 
   constructor(host: PolicyHost) {
     this.#host = host;
@@ -43,8 +53,16 @@ export class PolicyTable {
   set policies(policies: Policies) {
     this.#policies = policies;
     for (const reference of this.#compiled.keys()) if (policies[reference] === undefined) this.#compiled.delete(reference);
+    this.#answers.clear();
     for (const reference of this.#failed) if (policies[reference] === undefined) this.#clear(reference);
     this.version++;
+  }
+
+  /** What a run of policies said of the messages of the chunk that is shared at the moment. */
+  answers(key: string): Answers {
+    let answers = this.#answers.get(key);
+    if (answers === undefined) this.#answers.set(key, (answers = { of: undefined, byPlace: new Map() }));
+    return answers;
   }
 
   register(kind: string, compile: FilterCompiler): void {
@@ -102,7 +120,7 @@ export class PolicyTable {
 
 /** Without the digest. */
 function nameOf(reference: string): string {
-  return reference.slice(0, Math.max(0, reference.indexOf(' ')));
+  return reference.slice(0, Math.max(0, reference.indexOf(MARK)));
 }
 
 /** The peer's chain in this direction. `context`: how messages are read here, and what replaces them. */
@@ -127,9 +145,9 @@ export function stepsOf(
   return steps;
 }
 
-/** A policy's reference has a digest behind a blank; a plugin's filter has no blank in its name. */
+/** A policy's reference has a digest behind a tab; no plugin's filter has one in its name. */
 export function isPolicy(reference: string): boolean {
-  return reference.includes(' ');
+  return reference.includes(MARK);
 }
 
 /** Policies that follow each other: one look at the message for all of them, one new message for all they change. */
@@ -144,6 +162,7 @@ export class PolicyStep implements FilterStep {
   #version = -1;
   #bytes: Uint8Array | undefined;
   #view: DataView | undefined;
+  readonly #answersKey: string;
 
   constructor(references: readonly string[], importing: boolean, context: WireContext, table: PolicyTable) {
     this.name = references.map(nameOf).join(' ');
@@ -151,10 +170,24 @@ export class PolicyStep implements FilterStep {
     this.#importing = importing;
     this.#context = context;
     this.#table = table;
+    // What makes peers a group, as far as a filter can see it; whose AS the neighbour's is, it must not ask on the way out.
+    this.#answersKey = `${context.id} ${context.localAs} ${context.families.join()} ${references.join()}`;
   }
 
-  run(passage: Passage): Verdict {
-    const { bytes, at, length } = passage;
+  run({ bytes, at, length }: Passage): Verdict {
+    if (this.#table.shared !== bytes) return this.#judge(bytes, at, length);
+    // Whoever has the same chain gets the same answer: judged once for all of a group.
+    const answers = this.#table.answers(this.#answersKey);
+    if (answers.of !== bytes) {
+      answers.of = bytes;
+      answers.byPlace.clear();
+    }
+    let verdict = answers.byPlace.get(at);
+    if (verdict === undefined) answers.byPlace.set(at, (verdict = this.#judge(bytes, at, length)));
+    return verdict;
+  }
+
+  #judge(bytes: Uint8Array, at: number, length: number): Verdict {
     const table = this.#table;
     const { draft } = table;
     if (this.#version !== table.version) {

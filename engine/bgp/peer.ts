@@ -96,7 +96,7 @@ export class Peer implements ConnectionOwner, SenderOwner {
   #bytesReceivedBefore = 0;
   #bytesSentBefore = 0;
   #gapBefore = 0;
-  readonly #sender: Sender;
+  readonly sender: Sender;
 
   constructor(host: PeerHost, index: number, settings: PeerSettings) {
     this.#host = host;
@@ -107,7 +107,7 @@ export class Peer implements ConnectionOwner, SenderOwner {
     this.outbox = new Outbox(this, host.chunks);
     this.#primary = new Connection(this, host.deadlines);
     this.#rival = new Connection(this, host.deadlines);
-    this.#sender = new Sender(this, this, { ...host.filters, now: () => host.deadlines.clock.now() });
+    this.sender = new Sender(this, this, { ...host.filters, now: () => host.deadlines.clock.now() });
     this.#restart = host.deadlines.create(() => this.#start(false));
     this.#backoff = new Backoff(settings.connectRetrySeconds);
   }
@@ -143,12 +143,12 @@ export class Peer implements ConnectionOwner, SenderOwner {
 
   /** Bytes on their way to the peer that the kernel has not taken. */
   get queuedBytes(): number {
-    return (this.#primary.session?.queuedBytes ?? 0) + this.#sender.waitingBytes;
+    return (this.#primary.session?.queuedBytes ?? 0) + this.sender.waitingBytes;
   }
 
   /** ms of the clock when bytes to the peer last got on; -Infinity while there is no session. */
   get progressAt(): number {
-    return this.#sender.progressAt;
+    return this.sender.progressAt;
   }
 
   get bytesReceived(): number {
@@ -186,7 +186,7 @@ export class Peer implements ConnectionOwner, SenderOwner {
     this.settings = settings;
     this.#backoff.configure(settings.connectRetrySeconds);
     this.#primary.sendHoldMs = this.#sendHoldMs(this.#primary.holdMs);
-    if (this.established) this.#sender.configure();
+    if (this.established) this.sender.configure();
   }
 
   /** Ends the session with a Cease; `again`: it comes back by itself. A peer that is down for good is woken by that. */
@@ -245,14 +245,14 @@ export class Peer implements ConnectionOwner, SenderOwner {
       done?.();
       return;
     }
-    this.#sender.messages(bytes, done);
+    this.sender.messages(bytes, done);
   }
 
   /** Bytes as they are, in the order of everything else to the peer; false: there is no connection. */
   sendRaw(bytes: Uint8Array): boolean {
     const { session, state } = this.#primary;
     if (session === undefined || state === 'idle' || state === 'connect' || state === 'active') return false;
-    this.#sender.raw(bytes);
+    this.sender.raw(bytes);
     return true;
   }
 
@@ -267,12 +267,12 @@ export class Peer implements ConnectionOwner, SenderOwner {
       done();
       return;
     }
-    if (watched || this.#sender.filters) {
-      this.#sender.messages(bytes, done);
+    if (watched || this.sender.filters) {
+      this.sender.messages(bytes, done, true);
       return;
     }
     this.counters.updatesSent += messages;
-    this.#sender.write(bytes, done);
+    this.sender.write(bytes, done);
   }
 
   /** A message of any kind after everything gathered so far; leaves with the next flush. */
@@ -353,7 +353,7 @@ export class Peer implements ConnectionOwner, SenderOwner {
     this.#upSince = this.#host.deadlines.clock.now();
     this.establishedAt = this.#host.deadlines.clock.wall();
     if (this.#holds !== 0) connection.session?.pause();
-    this.#sender.open();
+    this.sender.open();
     this.#host.up(this);
   }
 
@@ -363,7 +363,7 @@ export class Peer implements ConnectionOwner, SenderOwner {
     this.receive = DOWN;
     this.send = DOWN;
     this.outbox.clear();
-    this.#sender.close();
+    this.sender.close();
     this.#host.down(this, reason);
   }
 

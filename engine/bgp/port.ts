@@ -99,7 +99,7 @@ export interface PeerSettings {
   readonly updates: readonly StaticUpdate[];
   readonly processes: readonly ProcessBinding[];
   /**
-   * What received UPDATEs pass, in order: a key of `ReactorSettings.policies` (it holds a blank), or `plugin:filter`, which is asked of the
+   * What received UPDATEs pass, in order: a key of `ReactorSettings.policies` (it holds a tab), or `plugin:filter`, which is asked of the
    * other side. Empty: none, and no cost.
    */
   readonly importFilters: readonly string[];
@@ -118,7 +118,7 @@ export interface Policy {
   readonly definition: unknown;
 }
 
-/** By `kind:name digest`: another definition is another key. */
+/** By `kind:name`, a tab and a digest: another definition is another key. */
 export type Policies = Readonly<Record<string, Policy>>;
 
 /** How received routes are looked for loops; `off`: they are not. */

@@ -14,6 +14,7 @@ import type { Added } from '../../sdk/wire/writer.ts';
 import { mpNextHop, takesIpv6NextHop } from './export-rule.ts';
 import type { ExportSide } from './export-rule.ts';
 import type { Group } from './groups.ts';
+import type { Peer } from './peer.ts';
 import type { Stream } from './stream.ts';
 
 /** RFC 1997: well-known communities that keep a route inside. */
@@ -84,6 +85,13 @@ export class RoutePacker {
     this.#withdrawing = undefined;
     this.#handle = 0;
     this.#judged = 0;
+  }
+
+  /** Did the row, which was sent, get past the filters of the peer? */
+  passed(peer: Peer, row: number): boolean {
+    if (peer.settings.exportFilters.length === 0) return true;
+    const length = this.#routes.writePrefix(row, this.#entry, this.#addPath ? 4 : 0);
+    return peer.sender.has(this.#family, this.#entry, 0, (this.#addPath ? 4 : 0) + length);
   }
 
   /** May a route of this handle and source go to the group at all? RFC 1997, RFC 4271 §9.2 (no iBGP to iBGP), RFC 4456. */

@@ -36,6 +36,11 @@ export class Sender {
     return this.#line !== undefined;
   }
 
+  /** False when export filters have kept this route from the peer, or taken it back. */
+  has(family: number, nlri: Uint8Array, at: number, length: number): boolean {
+    return this.#line?.has(family, nlri, at, length) !== false;
+  }
+
   /** Bytes that wait for filters. */
   get waitingBytes(): number {
     return this.#line === undefined ? 0 : this.#line.waitingBytes;
@@ -64,13 +69,13 @@ export class Sender {
     this.#line = undefined;
   }
 
-  /** Whole messages of any kind; `done` when the bytes may change again. */
-  messages(bytes: Uint8Array, done?: () => void): void {
+  /** Whole messages of any kind; `done` when the bytes may change again. `shared`: other peers get the same object. */
+  messages(bytes: Uint8Array, done?: () => void, shared = false): void {
     if (this.#line === undefined) {
       this.#deliver(bytes, done);
       return;
     }
-    this.#line.take(bytes);
+    this.#line.take(bytes, shared);
     done?.();
   }
 

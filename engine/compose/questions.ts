@@ -130,7 +130,7 @@ function importRules({ importFilters, loopDetection }: PeerSettings): string {
   return JSON.stringify([importFilters, loopDetection]);
 }
 
-/** Those of a chain that plugins are asked for; the others are policies of the reactor, whose keys hold a blank. */
+/** Those of a chain that plugins are asked for; the others are policies of the reactor, whose keys hold a tab. */
 function pluginFilters(chain: readonly string[]): readonly string[] {
-  return chain.filter((reference) => !reference.includes(' '));
+  return chain.filter((reference) => !reference.includes('\t'));
 }

@@ -133,7 +133,7 @@ export class PolicyBook {
 
   #key(kind: string, name: string, definition: unknown): string {
     const digest = createHash('sha256').update(JSON.stringify(definition)).digest('hex').slice(0, 16);
-    const key = `${kind}:${name.replaceAll(/\s/g, '_')} ${digest}`;
+    const key = `${kind}:${name}\t${digest}`;
     this.#policies[key] ??= { kind, definition };
     return key;
   }

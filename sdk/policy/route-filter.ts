@@ -8,7 +8,8 @@ import type { Draft } from './draft.ts';
 export interface RouteFilter {
   /**
    * Judges what the draft announces, which is something. False rejects all of it; changes are made on the draft. Withdrawals are not
-   * filtered. Must be pure: the same draft, the same answer.
+   * filtered. Must be pure: the same draft, the same answer. On the way out one answer counts for all peers of an update group: there
+   * `context.peerAs` is that of any of them.
    */
   judge(draft: Draft): boolean;
 }

@@ -11,7 +11,7 @@ import type { Speaker } from './lab.ts';
 import { Lab, PLAIN, attributes, peerSettings, reactorSettings, toHex, until, update } from './lab.ts';
 
 const POLICIES: Policies = {
-  'prefix-list:EVEN 1': {
+  'prefix-list:EVEN\t1': {
     kind: 'prefix-list',
     definition: {
       entry: [
@@ -21,13 +21,13 @@ const POLICIES: Policies = {
       ],
     },
   },
-  'prefix-list:NONE 1': { kind: 'prefix-list', definition: { entry: [] } },
-  'modify:MED 1': { kind: 'modify', definition: { set: { med: 7 } } },
-  'modify:PREFER 1': { kind: 'modify', definition: { set: { 'local-preference': 200 } } },
-  'modify:LONG 1': { kind: 'modify', definition: { set: { 'as-path-prepend': 2 } } },
-  'community:egress 1': { kind: 'community', definition: { tag: { standard: ['64500:1'] } } },
-  'role:customer 1': { kind: 'role', definition: { role: 'customer' } },
-  'modify:BAD 1': { kind: 'nobody', definition: {} },
+  'prefix-list:NONE\t1': { kind: 'prefix-list', definition: { entry: [] } },
+  'modify:MED\t1': { kind: 'modify', definition: { set: { med: 7 } } },
+  'modify:PREFER\t1': { kind: 'modify', definition: { set: { 'local-preference': 200 } } },
+  'modify:LONG\t1': { kind: 'modify', definition: { set: { 'as-path-prepend': 2 } } },
+  'community:egress\t1': { kind: 'community', definition: { tag: { standard: ['64500:1'] } } },
+  'role:customer\t1': { kind: 'role', definition: { role: 'customer' } },
+  'modify:BAD\t1': { kind: 'nobody', definition: {} },
 };
 const KINDS = { 'prefix-list': prefixList, modify, community, role };
 
@@ -69,7 +69,7 @@ async function heard(peer: Speaker): Promise<string> {
 const forwardAll = (lab: Lab): void => lab.reactor.routes.onUpdate((peer, _id, view) => lab.reactor.routes.forward(view, peer));
 
 test('an import chain takes prefixes out, and what stood of them is withdrawn', async () => {
-  await using lab = await labOf([peerSettings(2, { importFilters: ['prefix-list:EVEN 1'] })]);
+  await using lab = await labOf([peerSettings(2, { importFilters: ['prefix-list:EVEN\t1'] })]);
   const { seen } = listen(lab);
   const peer = await lab.session(2);
   peer.send(
@@ -87,7 +87,7 @@ test('an import chain takes prefixes out, and what stood of them is withdrawn', 
 });
 
 test('changes are made in the order of the chain; LOCAL_PREF of ours is kept', async () => {
-  await using lab = await labOf([peerSettings(2, { importFilters: ['modify:MED 1', 'modify:PREFER 1'] })]);
+  await using lab = await labOf([peerSettings(2, { importFilters: ['modify:MED\t1', 'modify:PREFER\t1'] })]);
   const { blocks } = listen(lab);
   const peer = await lab.session(2);
   peer.send(update('', PATH, net(1)));
@@ -97,7 +97,7 @@ test('changes are made in the order of the chain; LOCAL_PREF of ours is kept', a
 
 test('policies and filters of plugins in one chain: each sees what the ones before made of it', async () => {
   await using lab = await labOf([
-    peerSettings(2, { importFilters: ['prefix-list:EVEN 1', 'modify:MED 1', 'p:one', 'modify:PREFER 1', 'p:two', 'p:three'] }),
+    peerSettings(2, { importFilters: ['prefix-list:EVEN\t1', 'modify:MED\t1', 'p:one', 'modify:PREFER\t1', 'p:two', 'p:three'] }),
   ]);
   const { seen, blocks } = listen(lab);
   lab.sink.reply = (question) =>
@@ -118,7 +118,7 @@ test('policies and filters of plugins in one chain: each sees what the ones befo
 });
 
 test('a kind that nobody runs rejects its routes and is reported, until somebody comes', async () => {
-  await using lab = await labOf([peerSettings(2, { importFilters: ['modify:BAD 1'] })]);
+  await using lab = await labOf([peerSettings(2, { importFilters: ['modify:BAD\t1'] })]);
   const { seen } = listen(lab);
   const peer = await lab.session(2);
   peer.send(update('', PATH, net(1)));
@@ -134,7 +134,7 @@ test('a kind that nobody runs rejects its routes and is reported, until somebody
 test('an export chain: prefixes kept back, the path made longer, communities put in; without a chain the bytes as ever', async () => {
   await using lab = await labOf([
     peerSettings(2),
-    peerSettings(3, { exportFilters: ['community:egress 1', 'prefix-list:EVEN 1', 'modify:LONG 1'] }),
+    peerSettings(3, { exportFilters: ['community:egress\t1', 'prefix-list:EVEN\t1', 'modify:LONG\t1'] }),
     peerSettings(4),
   ]);
   forwardAll(lab);
@@ -152,13 +152,38 @@ test('an export chain: prefixes kept back, the path made longer, communities put
   assert.equal(await heard(filtered), bodyOf('', `${long}c00804fbf40001`, net(9)));
 });
 
+test('what a group gets is judged once, whoever is in it; the source gets none of its own', async () => {
+  const even = { exportFilters: ['counted:X\t1'] };
+  await using lab = await labOf([peerSettings(2, even), peerSettings(3, even), peerSettings(4, even), peerSettings(5, even)], {
+    policies: { 'counted:X\t1': { kind: 'counted', definition: {} } },
+  });
+  let judged = 0;
+  const list = prefixList({ entry: [['10.0.2.0/24', {}]] });
+  lab.reactor.routes.filterKind('counted', () => ({
+    judge: (draft) => {
+      judged++;
+      return list.judge(draft);
+    },
+  }));
+  forwardAll(lab);
+  const [source, ...others] = [await lab.session(2), await lab.session(3), await lab.session(4), await lab.session(5)];
+  source.send(update('', PATH, net(1) + net(2)));
+  for (const other of others) assert.equal(await heard(other), bodyOf('', exported(64502), net(2)));
+  assert.equal(judged, 1);
+  assert.equal((await lab.reactor.statistics())['groups'], 1);
+  assert.deepEqual(
+    source.heard.filter(({ type, body }) => type === UPDATE && body.length > 4),
+    [],
+  );
+});
+
 test('peers with the same policies are one group, others are not; one with a plugin’s filter is alone', async () => {
-  const even = { exportFilters: ['prefix-list:EVEN 1'] };
+  const even = { exportFilters: ['prefix-list:EVEN\t1'] };
   await using lab = await labOf([
     peerSettings(2),
     peerSettings(3, even),
     peerSettings(4, even),
-    peerSettings(5, { exportFilters: ['modify:MED 1'] }),
+    peerSettings(5, { exportFilters: ['modify:MED\t1'] }),
     peerSettings(6, { exportFilters: ['p:x'] }),
     peerSettings(7, { exportFilters: ['p:x'] }),
   ]);
@@ -168,7 +193,7 @@ test('peers with the same policies are one group, others are not; one with a plu
 
 test('what filters make longer than a message becomes several; nothing is lost', async () => {
   const many = Array.from({ length: 1000 }, (_, i) => `18${(0x0a0000 + i).toString(16).padStart(6, '0')}`);
-  await using lab = await labOf([peerSettings(2), peerSettings(3, { exportFilters: ['community:egress 1'] })]);
+  await using lab = await labOf([peerSettings(2), peerSettings(3, { exportFilters: ['community:egress\t1'] })]);
   forwardAll(lab);
   const [source, filtered] = [await lab.session(2), await lab.session(3)];
   // 4,096 octets as they leave: 33 of header, lengths and attributes, 1,015 prefixes; the community makes them too long.
@@ -189,7 +214,7 @@ test('what filters make longer than a message becomes several; nothing is lost',
 });
 
 test('another export chain in the middle of a session: what it keeps back is withdrawn, the rest sent again', async () => {
-  const before = [peerSettings(2), peerSettings(3, { exportFilters: ['modify:MED 1'] })];
+  const before = [peerSettings(2), peerSettings(3, { exportFilters: ['modify:MED\t1'] })];
   await using lab = await labOf(before);
   forwardAll(lab);
   const [source, filtered] = [await lab.session(2), await lab.session(3)];
@@ -206,7 +231,7 @@ test('another export chain in the middle of a session: what it keeps back is wit
   source.send(update('', PATH, net(1) + net(2)));
   assert.equal(await heard(filtered), bodyOf('', exported(64502).replace('400304', '400304') + MED7, net(1) + net(2)));
   await lab.apply(
-    reactorSettings([before[0]!, peerSettings(3, { exportFilters: ['prefix-list:EVEN 1'] })], { policies: POLICIES }),
+    reactorSettings([before[0]!, peerSettings(3, { exportFilters: ['prefix-list:EVEN\t1'] })], { policies: POLICIES }),
   );
   const next = [await heard(filtered), await heard(filtered)].toSorted();
   assert.deepEqual(next, [bodyOf('', exported(64502), net(2)), bodyOf(net(1), '', '')].toSorted());
@@ -246,7 +271,9 @@ test('RFC 9234: the capability is in the OPEN; a role that does not answer ours,
     [true, [0], false],
     [false, [0, 3], true],
   ] as const) {
-    await using lab = await labOf([peerSettings(2, { role: { local: 'customer', strict }, importFilters: ['role:customer 1'] })]);
+    await using lab = await labOf([
+      peerSettings(2, { role: { local: 'customer', strict }, importFilters: ['role:customer\t1'] }),
+    ]);
     const { blocks } = listen(lab);
     const capabilities = roles.map((number) => ({ kind: 'role' as const, role: number }));
     if (refused) {

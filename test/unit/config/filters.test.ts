@@ -43,7 +43,7 @@ const faults = (chains: Chains): readonly string[] => {
 
 /** A policy's key without its digest. */
 const plain = (chain: readonly string[] | undefined): readonly string[] | undefined =>
-  chain?.map((reference) => reference.replace(/ [0-9a-f]{16}$/, ''));
+  chain?.map((reference) => reference.replace(/\t[0-9a-f]{16}$/, ''));
 const SANE = 'prefix-list:SANE';
 
 const CHAINS: readonly (readonly [name: string, chains: Chains, imports: readonly string[], exports: readonly string[]])[] = [
@@ -98,7 +98,7 @@ for (const [name, chains, imports, exports] of CHAINS) {
 }
 
 const definitionsOf = (chains: Chains): readonly (readonly [string, unknown])[] =>
-  Object.entries(running(chains).reactor.policies ?? {}).map(([key, { definition }]) => [key.split(' ')[0] ?? '', definition]);
+  Object.entries(running(chains).reactor.policies ?? {}).map(([key, { definition }]) => [key.split('\t')[0] ?? '', definition]);
 
 test('definitions: lists in their order, also of keys that look like numbers; sets looked up; nothing that nobody names', () => {
   const bgp = `policy { as-path-list P { entry 9 { } entry 10 { action reject; } entry 1; } prefix-list UNUSED { entry 10.0.0.0/8; } }
