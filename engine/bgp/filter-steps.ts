@@ -29,7 +29,7 @@ interface Answers {
 
 /** The kinds of filters that plugins of this thread bring, and the policies compiled by them. */
 export class PolicyTable {
-  readonly draft = new Draft();
+  #draft: Draft | undefined;
   readonly #host: PolicyHost;
   readonly #kinds = new Map<string, FilterCompiler>();
   readonly #compiled = new Map<string, RouteFilter>();
@@ -43,6 +43,11 @@ export class PolicyTable {
 
   constructor(host: PolicyHost) {
     this.#host = host;
+  }
+
+  /** Made when a filter first runs: it holds memory. */
+  get draft(): Draft {
+    return (this.#draft ??= new Draft());
   }
 
   get policies(): Policies {

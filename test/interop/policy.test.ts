@@ -68,7 +68,7 @@ peerTest('chains of named filters with BIRD', [bird], async (t) => {
     await holds('203.0.113.0/24', '198.18.0.0/15');
     for (const route of (await foreign.routes('ipv4')).values()) {
       assert.deepEqual(route.asPath, [LOCAL_AS]);
-      assert.deepEqual(route.communities, ['65000:5', '65000:666']);
+      assert.deepEqual(route.communities, ['65000:666', '65000:5']);
     }
     await eventually('nothing is accepted now', async () => ((await received(zest)).size === 0 ? true : undefined));
     zest.reload(config('import [ ];'));
