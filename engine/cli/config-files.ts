@@ -26,6 +26,7 @@ import { EXIT, type CliIo } from './io.ts';
 import { Refused } from './refused.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 import { renderYaml } from './yaml.ts';
+import { checkLossless } from '../config/lossy.ts';
 import { maskedTree } from '../config/masked.ts';
 
 export async function textOfFile(file: string, io: CliIo): Promise<string> {
@@ -46,6 +47,7 @@ export async function treeOfFile(file: string, io: CliIo, askPlugins: boolean, g
   const text = given ?? (await textOfFile(file, io));
   const options = await loadOptions(text, file, io, askPlugins);
   const findings = new Findings();
+  checkLossless(text, findings);
   const tree = readSyntax(text, file, (options.schema ?? configSchema()).root, makeValidators(options), findings);
   if (findings.incomplete)
     throw new Refused(

@@ -4,6 +4,7 @@ import { nearest } from '../../core/nearest.ts';
 import { clamp, type ConfigFault, Findings } from '../fault.ts';
 import type { LoadOptions } from '../load.ts';
 import { configSchema } from '../load.ts';
+import { checkLossless } from '../lossy.ts';
 import { printConfig } from '../print.ts';
 import { formatOf, readSyntax, type WrittenFormat, writeSyntax } from '../set-format/index.ts';
 import { setLines } from '../set-format/print.ts';
@@ -453,6 +454,7 @@ function refused(fault: EditFault): Outcome {
 
 function treeOf(text: string, options: LoadOptions, name: string): SyntaxTree {
   const findings = new Findings();
+  checkLossless(text, findings);
   const tree = readSyntax(text, options.path, (options.schema ?? configSchema()).root, makeValidators(options), findings);
   if (findings.incomplete) throw new Unreadable(name, findings.sorted());
   return tree;

@@ -263,6 +263,7 @@ test('a file that cannot be read whole is not edited; one with a bad value is', 
     open('bgp { pear x { } }'),
     (error) => error instanceof Unreadable && /line 1: unknown field in bgp: pear/.test(error.message),
   );
+  await assert.rejects(open('# a\nbgp { } # caf\uFFFD'), /line 2: a byte that is no UTF-8.*column 14/);
   const session = await open('bgp { router-id nonsense; }');
   assert.equal(await run(session, 'set bgp router-id 1.1.1.1', 'show bgp router-id'), 'router-id 1.1.1.1;\n');
 });
