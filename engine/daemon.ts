@@ -11,6 +11,7 @@ import { Dispatcher } from './command/dispatch.ts';
 import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
 import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
+import { Commits } from './compose/commits.ts';
 import { commandContext, type DaemonSteering, granted, sees } from './compose/command-context.ts';
 import { bindingsByPeer, ConfigInForce, logSettings, needs, sinkSettings } from './compose/config-in-force.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
@@ -23,6 +24,7 @@ import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
 import { type ReloadOutcome, Transactions } from './compose/transactions.ts';
 import type { RunningConfig } from './config/running.ts';
+import type { LoadOptions, LoadResult } from './config/load.ts';
 import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -91,6 +93,8 @@ class Daemon {
   #reloading: Promise<ReloadOutcome> | undefined;
   /** The one reload that waits for `#reloading`: all who ask meanwhile share it. */
   #waiting: Promise<ReloadOutcome> | undefined;
+  /** The last of the reloads and commits: the next one begins behind it. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: DaemonOptions) {
     this.#options = options;
@@ -98,13 +102,14 @@ class Daemon {
 
   async run(): Promise<number> {
     this.#builtins = await loadBuiltins();
-    const loaded = await this.#load(await this.#read());
+    const file = await this.#read();
+    const loaded = await this.#load(file);
     if (this.#isStopping()) return this.#exitCode;
     if (!loaded.ok) {
       process.stderr.write(loaded.text);
       return EXIT_FAILED;
     }
-    this.#configs = new ConfigInForce(loaded.config);
+    this.#configs = new ConfigInForce(loaded.config, file.ok ? file.text : '');
     const sink = attempt(() => openSink(sinkSettings(loaded.config)));
     if (!sink.ok) {
       process.stderr.write(`error: ${sink.reason}\n`);
@@ -120,6 +125,9 @@ class Daemon {
       clock: this.#clock,
     });
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
+    const { configPath } = this.#options;
+    if (configPath !== undefined && file.ok)
+      await Commits.heed(configPath, file.text, revisionLimit(loaded.config), this.#clock, this.#rootLog.log('config'));
     const closers: (() => Promise<void> | void)[] = [];
     const uncaught = (error: unknown): void => this.#uncaught(error);
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
@@ -181,12 +189,20 @@ class Daemon {
   }
 
   #beginReload(): Promise<ReloadOutcome> {
-    const done = this.#reload().catch((error: unknown) => this.#refuse([error instanceof Error ? error.message : String(error)]));
+    const done = this.#inTurn(() => this.#reload()).catch((error: unknown) =>
+      this.#refuse([error instanceof Error ? error.message : String(error)]),
+    );
     this.#service?.reload(
       done.then((outcome) => (outcome.ok ? this.#status() : `${this.#status()}; the last reload was refused`)),
     );
     this.#reloading = done.finally(() => (this.#reloading = undefined));
     return this.#reloading;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
   }
 
   async #start(closers: (() => Promise<void> | void)[]): Promise<void> {
@@ -243,6 +259,7 @@ class Daemon {
       reload: () => this.reload(),
       stop: (reason) => this.stop(reason),
       declarations: () => this.#declarations(),
+      commits: () => this.#running?.commits,
     };
     const context = commandContext({
       clock,
@@ -337,7 +354,25 @@ class Daemon {
 
     const configRoutes = new ConfigRoutes(parser, codecs, originations, rootLog.log('config'));
     const parts = { configs, clock, signal: this.#stopping.signal, reactor, bus, host, questions, configRoutes, rootLog, log };
-    this.#running = { reactor, bus, transactions: new Transactions(parts) };
+    const transactions = new Transactions(parts);
+    const commits = new Commits({
+      configs,
+      configPath: this.#options.configPath,
+      limit: () => revisionLimit(configs.active),
+      transactions,
+      clock,
+      log: rootLog.log('config'),
+      report: (report) => bus.report(report),
+      read: async (text) => (await this.#parse(text)).result,
+      established: async () => {
+        const up = (await reactor.snapshot()).filter((peer) => peer.state === 'established');
+        return new Set(up.map((peer) => peer.settings.name));
+      },
+      preview: ({ reactor: { peers } }) => configRoutes.preview(peers, bus.directory.list),
+      inTurn: (work) => this.#inTurn(work),
+    });
+    closers.push(() => commits.close());
+    this.#running = { reactor, bus, transactions, commits };
     await applyPeers(parts, config.reactor);
     if (bus.writesUpdates) await warmUpEvents(registry, rootLog.log('bus'));
     await reactor.start();
@@ -354,12 +389,14 @@ class Daemon {
     if (this.#options.configPath === undefined) {
       return { ok: false, errors: ['the configuration came by standard input: there is no file to read again'] };
     }
+    if (running.commits.busy !== '') return this.#refuse([running.commits.busy]);
     const file = await this.#read();
     // A file that was cut to nothing is being written, or was lost: no reason to end every session.
     if (file.ok && file.text.trim() === '') return this.#refuse([`${this.#options.configPath} is empty`]);
     const loaded = await this.#load(file);
     if (this.#isStopping()) return STOPPING;
     if (!loaded.ok) return this.#refuse(loaded.errors);
+    if (file.ok) this.#configs?.note(loaded.config, file.text);
     const outcome = await running.transactions.run(loaded.config, loaded.warnings);
     if (this.#isStopping()) return STOPPING;
     if (!outcome.ok) return this.#refuse(outcome.errors, outcome.detail);
@@ -394,13 +431,17 @@ class Daemon {
   > {
     if (!file.ok) return { ok: false, errors: [file.reason], text: `error: ${file.reason}\n` };
     const { text } = file;
+    const { result, options, path } = await this.#parse(text);
+    if (result.ok) return { ok: true, config: result.config, warnings: result.warnings.map((warning) => warning.message) };
+    return { ok: false, errors: result.faults.map(faultText), text: validateReport(text, path, options).stdout };
+  }
+
+  async #parse(text: string): Promise<{ readonly result: LoadResult; readonly options: LoadOptions; readonly path: string }> {
     const path = this.#options.configPath ?? '-';
     const builtins = autoloadedNames(this.#builtins);
     const usable = this.#builtins.map((builtin) => builtin.name);
     const { env, flags } = this.#options;
-    const { result, options } = await loadWithPlugins(text, { path, env, flags, builtins, usable }, this.#asking());
-    if (result.ok) return { ok: true, config: result.config, warnings: result.warnings.map((warning) => warning.message) };
-    return { ok: false, errors: result.faults.map(faultText), text: validateReport(text, path, options).stdout };
+    return { ...(await loadWithPlugins(text, { path, env, flags, builtins, usable }, this.#asking())), path };
   }
 
   /** One asking at a time: whoever wants to know meanwhile shares it. */
@@ -462,6 +503,11 @@ interface Running {
   readonly reactor: ReactorPort;
   readonly bus: EventBus;
   readonly transactions: Transactions;
+  readonly commits: Commits;
+}
+
+function revisionLimit(config: RunningConfig): number {
+  return config.environment.settings.number('config.revisions');
 }
 
 function relayLevel(text: string): RelayLevel {

@@ -40,7 +40,13 @@ A FILE may be hierarchical or set lines. When a daemon runs FILE, edit, set, del
 A plugin may bring configuration of its own. When the text holds a name that nobody knows, its plugins are asked what they declare:
 each program is started with ZE_PLUGIN_MODE=declare for at most 5 s. Else nothing is run.
 
-Without FILE, and for show, check, commit, confirm, abort and status, the running daemon is asked: zest config status.
+Of the running daemon:
+
+  check [FILE|-]                      what a commit would do: sessions, routes, plugins; nothing is applied
+  commit [FILE|-] [-m TEXT]           put it in force: the daemon's own file as it is now, or FILE
+    --confirmed SECONDS               taken back by itself unless confirm comes (1 to 3600)
+  confirm · abort                     keep the commit that waits, or take it back at once
+  diff [N] · show [N] · history · rollback N [-m TEXT] · status
 
 Exit codes: 0 done, 1 error or invalid, 2 the file is missing or there is nothing to operate on.
 `;
@@ -88,7 +94,7 @@ export function withConfigFormat(args: readonly string[]): readonly string[] {
 }
 
 /** Words behind `config` that are the running daemon's: no file is named. */
-const DAEMONS = ['show', 'text', 'check', 'commit', 'confirm', 'abort', 'status'];
+export const DAEMONS: readonly string[] = ['show', 'text', 'check', 'commit', 'confirm', 'abort', 'status'];
 const EITHER: Readonly<Record<string, number>> = { history: 1, rollback: 2, diff: 2 };
 
 /** False when the daemon is meant: its own words, or `history`, `rollback N`, `diff [N]` without a file. */
@@ -97,7 +103,8 @@ export function isOwnConfigCommand(words: readonly string[]): boolean {
   if (DAEMONS.includes(verb)) return false;
   const least = Object.hasOwn(EITHER, verb) ? EITHER[verb]! : 0;
   const end = rest.findIndex((word) => word === '|');
-  const given = (end < 0 ? rest : rest.slice(0, end)).filter((word) => !word.startsWith('-'));
+  const line = end < 0 ? rest : rest.slice(0, end);
+  const given = line.filter((word, at) => !word.startsWith('-') && !['-m', '--comment'].includes(line[at - 1] ?? ''));
   return given.length >= least || rest.includes('--help');
 }
 

@@ -1,6 +1,6 @@
-/** A running daemon as what an editing session commits to: its own `config` commands, asked over the control socket. */
+/** What an editing session commits to where a daemon runs: its configuration in force, over the control socket. */
 import { basename } from 'node:path';
-import type { ConfigFault, ConfigWarning } from '../config/fault.ts';
+import { RpcError } from '../../sdk/rpc/errors.ts';
 import type {
   CheckResult,
   CommitOptions,
@@ -12,16 +12,17 @@ import type {
   PendingCommit,
   RevisionInfo,
 } from '../config/edit/commit-target.ts';
-import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
+import type { ConfigFault, ConfigWarning } from '../config/fault.ts';
 import { ask } from './client.ts';
-import { isMap, textOf } from './table.ts';
+import { isMap } from './table.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A commit asks every plugin; each has its own deadline in the daemon. */
 const ANSWER_MS = 300_000;
-const REASONS: readonly CommitRefusal[] = ['changed', 'invalid', 'pending', 'refused', 'unsupported'];
+const REFUSALS: readonly CommitRefusal[] = ['changed', 'invalid', 'pending', 'refused', 'unsupported'];
 
+/** Every call rejects with `NoDaemon` when nobody answers. */
 export class DaemonTarget implements CommitTarget {
   readonly name: string;
   readonly #socket: string;
@@ -34,63 +35,54 @@ export class DaemonTarget implements CommitTarget {
   }
 
   async load(signal?: AbortSignal): Promise<LoadedConfig> {
-    const answer = await this.#ask('config text', [], signal);
-    return { text: textOf(answer['text']), version: textOf(answer['version']) };
+    const { text, version } = await this.#ask('config text', [], signal);
+    return { text: textOf(text), version: textOf(version) };
   }
 
   async check(text: string, signal?: AbortSignal): Promise<CheckResult> {
     const answer = await this.#ask('config check', ['text', text], signal);
-    const warnings = listOf(answer['warnings']).map(warningOf);
-    if (answer['valid'] === false) {
-      const faults = listOf(answer['errors']).map(faultOf);
-      const message = textOf(answer['error']);
-      return { ok: false, warnings, faults: faults.length > 0 ? faults : [{ path: '', line: 0, column: 0, message }] };
-    }
-    return { ok: true, warnings, impact: impactOf(answer) };
+    const warnings = list(answer['warnings']).map(warning);
+    if (answer['valid'] !== true) return { ok: false, warnings, faults: list(answer['errors']).map(fault) };
+    return { ok: true, warnings, impact: texts(answer['impact']) };
   }
 
   async commit(text: string, options: CommitOptions, signal?: AbortSignal): Promise<CommitResult> {
     const { base, comment, author, confirmSeconds } = options;
-    const words = ['text', text, 'author', author];
-    if (base !== undefined) words.push('base', base);
-    if (comment !== '') words.push('comment', comment);
+    const words = ['text', text, 'author', author, 'comment', comment, ...(base === undefined ? [] : ['base', base])];
     try {
       const answer =
         confirmSeconds === undefined
           ? await this.#ask('config commit', words, signal)
           : await this.#ask('config commit confirmed', [String(confirmSeconds), ...words], signal);
       const saved = answer['saved-as'];
-      const waits = confirmSeconds === undefined ? [] : [`taken back in ${confirmSeconds} s unless confirmed: confirm`];
+      const warnings = texts(answer['warnings']).map((message): ConfigWarning => ({ line: 0, column: 0, path: '', message }));
+      const notes = [...texts(answer['notes']), ...sessions(answer)];
       return {
         ok: true,
         saved: typeof saved === 'number' ? saved : undefined,
         version: textOf(answer['version']),
-        warnings: listOf(answer['warnings']).map(warningOf),
-        notes: [...textsOf(answer['notes']), ...impactOf(answer), ...waits],
+        warnings,
+        notes,
       };
     } catch (error) {
-      if (!(error instanceof RpcError) || error.code === 'closed') throw error;
-      const [, reason = 'refused', message = error.message] = /^([a-z]+): ([^]*)$/.exec(error.message) ?? [];
-      const known = REASONS.find((one) => one === reason);
-      return {
-        ok: false,
-        reason: known ?? 'refused',
-        message: known === undefined ? error.message : message,
-        faults: faultsIn(known, message),
-      };
+      if (!(error instanceof RpcError) || error.code !== 'error') throw error;
+      const [word = '', ...rest] = error.message.split(': ');
+      const reason = REFUSALS.find((one) => one === word) ?? 'refused';
+      const message = reason === word ? rest.join(': ') : error.message;
+      if (reason !== 'invalid') return { ok: false, reason, message, faults: [] };
+      const checked = await this.check(text, signal);
+      return { ok: false, reason, message: 'the configuration is invalid', faults: checked.ok ? [] : checked.faults };
     }
   }
 
   async history(signal?: AbortSignal): Promise<readonly RevisionInfo[]> {
-    const answer = await this.#ask('config history', [], signal);
-    return listOf(answer['revisions'])
-      .filter(isMap)
-      .map((one) => ({
-        number: Number(one['revision']),
-        time: textOf(one['time']),
-        author: textOf(one['author']),
-        comment: textOf(one['comment']),
-      }));
+    const { revisions } = await this.#ask('config history', [], signal);
+    return list(revisions).map((one) => ({
+      number: Number(one['revision']),
+      time: textOf(one['time']),
+      author: textOf(one['author']),
+      comment: textOf(one['comment']),
+    }));
   }
 
   async revision(number: number, signal?: AbortSignal): Promise<string | undefined> {
@@ -103,100 +95,79 @@ export class DaemonTarget implements CommitTarget {
   }
 
   async pending(signal?: AbortSignal): Promise<PendingCommit | undefined> {
-    const waiting = (await this.#ask('config status', [], signal))['pending'];
-    if (!isMap(waiting)) return undefined;
+    const { pending } = await this.#ask('config status', [], signal);
+    if (!isMap(pending)) return undefined;
     return {
-      secondsLeft: Number(waiting['seconds-left']),
-      author: textOf(waiting['author']),
-      comment: textOf(waiting['comment']),
+      secondsLeft: Number(pending['seconds-left']),
+      author: textOf(pending['author']),
+      comment: textOf(pending['comment']),
     };
   }
 
   confirm(signal?: AbortSignal): Promise<ConfirmResult> {
-    return this.#decide('config confirm', signal);
+    return this.#done('config confirm', signal);
   }
 
   abort(signal?: AbortSignal): Promise<ConfirmResult> {
-    return this.#decide('config abort', signal);
+    return this.#done('config abort', signal);
   }
 
-  async #decide(command: string, signal?: AbortSignal): Promise<ConfirmResult> {
+  async #done(command: string, signal: AbortSignal | undefined): Promise<ConfirmResult> {
     try {
       await this.#ask(command, [], signal);
       return { ok: true };
     } catch (error) {
-      if (!(error instanceof RpcError) || error.code === 'closed') throw error;
-      return { ok: false, message: messageOf(error) };
+      if (error instanceof RpcError && error.code === 'error')
+        return { ok: false, message: error.message.replace(/^refused: /, '') };
+      throw error;
     }
   }
 
   async #ask(command: string, words: readonly string[], signal?: AbortSignal): Promise<Fields> {
     const deadline = AbortSignal.timeout(ANSWER_MS);
-    const data = await ask(
-      this.#socket,
-      this.#uid,
-      command,
-      words,
-      signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
-    );
-    return isMap(data) ? data : {};
+    const until = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    const answer = await ask(this.#socket, this.#uid, command, words, until);
+    return isMap(answer) ? answer : {};
   }
 }
 
-function faultsIn(reason: CommitRefusal | undefined, message: string): readonly ConfigFault[] {
-  if (reason !== 'invalid') return [];
-  return message.split('; ').map((one) => ({ path: '', line: 0, column: 0, message: one }));
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : [];
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return listOf(value).map(textOf);
-}
-
-function warningOf(value: unknown): ConfigWarning {
-  if (!isMap(value)) return { path: '', line: 0, column: 0, message: textOf(value) };
-  return {
-    path: textOf(value['path']),
-    line: Number(value['line'] ?? 0),
-    column: Number(value['column'] ?? 0),
-    message: textOf(value['message']),
+/** What a commit did to the peers, in words. */
+function sessions(answer: Fields): readonly string[] {
+  const named = (key: string, says: string): string[] => {
+    const names = texts(answer[key]);
+    return names.length === 0 ? [] : [`${says}: ${names.join(', ')}`];
   };
+  const revision = answer['revision'];
+  return [
+    ...(typeof revision === 'number' ? [`revision ${revision}`] : []),
+    ...named('peers-added', 'peers added'),
+    ...named('peers-removed', 'peers removed'),
+    ...named('peers-changed', 'peers changed'),
+  ];
 }
 
-function faultOf(value: unknown): ConfigFault {
-  const hint = isMap(value) && value['hint'] !== undefined ? { hint: textOf(value['hint']) } : {};
-  return { ...warningOf(value), ...hint };
+/** The daemon's texts as they are: whoever prints them makes them visible. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
-/** The lists of a report, a line each: `peers-reset: edge, core`. */
-function impactOf(answer: Fields): readonly string[] {
-  const known = new Set([
-    'valid',
-    'accepted',
-    'warnings',
-    'status',
-    'version',
-    'notes',
-    'revision',
-    'saved-as',
-    'errors',
-    'error',
-  ]);
-  return Object.entries(answer).flatMap(([key, value]) => {
-    if (known.has(key) || value === '' || value === null || value === undefined || value === 0) return [];
-    if (Array.isArray(value)) return value.length === 0 ? [] : [`${key}: ${value.map((one) => summaryOf(one)).join(', ')}`];
-    if (isMap(value)) return Object.keys(value).length === 0 ? [] : [`${key}: ${summaryOf(value)}`];
-    return [`${key}: ${textOf(value)}`];
-  });
+function list(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isMap) : [];
 }
 
-function summaryOf(value: unknown): string {
-  if (!isMap(value)) return textOf(value);
-  return Object.values(value)
-    .filter((one) => one !== '' && one !== undefined)
-    .map((one) => (Array.isArray(one) || isMap(one) ? JSON.stringify(one) : textOf(one)))
-    .join(' ');
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map((one) => textOf(one)) : [];
+}
+
+function warning(one: Fields): ConfigWarning {
+  return { line: Number(one['line']), column: Number(one['column']), path: textOf(one['path']), message: textOf(one['message']) };
+}
+
+function fault(one: Fields): ConfigFault {
+  const { expected, hint } = one;
+  return {
+    ...warning(one),
+    ...(expected === undefined ? {} : { expected: textOf(expected) }),
+    ...(hint === undefined ? {} : { hint: textOf(hint) }),
+  };
 }

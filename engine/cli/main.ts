@@ -97,6 +97,9 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
         : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
           ? undefined
           : SUBCOMMANDS[first];
+  // The daemon's words as a shell gives them: a FILE is read here. With pipes they go to it as they are.
+  if (first === 'config' && own === undefined && after[0] !== 'text' && !after.includes('|'))
+    return (await import('./commit-command.ts')).commitCommand(after, io, options);
   if (own !== undefined && Object.hasOwn(SUBCOMMANDS, first))
     return (await own())(options.help ? ['--help', ...after] : after, io, options);
   if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);

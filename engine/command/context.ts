@@ -10,6 +10,7 @@ import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
 import type { PluginModule } from '../config/plugin-schemas.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ConfigControl } from './config-control.ts';
 import type { DeclarationRow } from '../host/query.ts';
 import type { DoctorCheck } from '../core/doctor.ts';
 
@@ -30,6 +31,8 @@ export interface CommandContext {
   readonly daemon: DaemonControl;
   readonly logs: LogControl;
   readonly doctor: Doctor;
+  /** `undefined` until the start is over. */
+  readonly config: ConfigControl | undefined;
 }
 
 /** What `doctor` examines: the engine's own checks and those running plugins declare. */

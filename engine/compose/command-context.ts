@@ -23,6 +23,8 @@ export interface DaemonSteering {
   declarations: CommandContext['plugins']['declarations'];
   reload: CommandContext['daemon']['reload'];
   stop(reason: string): void;
+  /** Once the daemon runs. */
+  commits(): CommandContext['config'];
 }
 
 export interface ContextParts {
@@ -71,6 +73,9 @@ export function commandContext(parts: ContextParts): CommandContext {
       localAs: () => daemon.config()?.reactor.localAs ?? 0,
       reload: () => daemon.reload(),
       stop: (reason) => daemon.stop(reason),
+    },
+    get config() {
+      return daemon.commits();
     },
     logs: {
       levels: () => rootLog.levels(),

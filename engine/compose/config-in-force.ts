@@ -12,8 +12,21 @@ export class ConfigInForce {
   /** While a transaction runs. */
   candidate: RunningConfig | undefined;
 
-  constructor(active: RunningConfig) {
+  readonly #texts = new WeakMap<RunningConfig, string>();
+
+  /** `text`: what it was read from. */
+  constructor(active: RunningConfig, text = '') {
     this.active = active;
+    this.note(active, text);
+  }
+
+  note(config: RunningConfig, text: string): void {
+    this.#texts.set(config, text);
+  }
+
+  /** What the configuration in force was read from. */
+  get text(): string {
+    return this.#texts.get(this.active) ?? '';
   }
 
   /** Plugins that were started for the candidate live in it already. */

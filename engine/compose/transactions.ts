@@ -2,7 +2,7 @@
  * Reloads as transactions (plugin-lifecycle §12): the candidate's own plugins start, every plugin that wants what changes is asked, the
  * engine takes its steps, and either all of it is in force or nothing is.
  */
-import { diffConfigs } from '../config/diff.ts';
+import { type ConfigDiff, diffConfigs } from '../config/diff.ts';
 import type { RunningConfig } from '../config/running.ts';
 import { Changes } from '../config/transaction/changes.ts';
 import type { PluginOutcome } from '../config/transaction/outcomes.ts';
@@ -29,6 +29,12 @@ export type ReloadOutcome =
       readonly detail?: Readonly<Record<string, unknown>> | undefined;
     };
 
+/** What everyone says of a candidate that is not put in force. */
+export type CheckOutcome = { readonly diff: ConfigDiff; readonly plugins: readonly PluginOutcome[] } & (
+  | { readonly ok: true }
+  | { readonly ok: false; readonly error: string }
+);
+
 export class Transactions {
   readonly #parts: TransactionParts;
   readonly #events: ConfigEvents;
@@ -39,29 +45,65 @@ export class Transactions {
     this.#events = new ConfigEvents(parts.bus);
   }
 
-  /** Puts the candidate in force, or leaves everything as it was. One at a time. */
-  async run(candidate: RunningConfig, warnings: readonly string[]): Promise<ReloadOutcome> {
+  /**
+   * Puts the candidate in force, or leaves everything as it was. One at a time. `persist` writes the file when everyone has committed;
+   * when it rejects nothing is undone, and the report says `saved: false`.
+   */
+  async run(candidate: RunningConfig, warnings: readonly string[], persist?: () => Promise<void>): Promise<ReloadOutcome> {
     const { configs, clock } = this.#parts;
     const before = configs.active;
     const diff = diffConfigs(before, candidate);
     const id = this.#ids.next(clock.wall());
     const steps = new ConfigSteps(this.#parts, before, candidate, diff);
     if (diff.empty) {
+      try {
+        await persist?.();
+      } catch (error) {
+        return { ok: false, errors: [`the configuration could not be saved: ${messageOf(error)}`] };
+      }
       configs.active = candidate;
       steps.report.unchanged.push(...candidate.reactor.peers.map((peer) => peer.name));
       return {
         ok: true,
-        report: report(id, steps, diff.plugins, [], [], { refreshed: [], stale: [] }, this.#warnings(warnings)),
+        report: report(id, steps, diff.plugins, [], [], { refreshed: [], stale: [] }, this.#warnings(warnings), true),
       };
     }
     const refused = await this.#begin(before, candidate, [...diff.plugins.added, ...diff.plugins.changed]);
     if (refused !== undefined) return { ok: false, errors: [refused], detail: { 'transaction-id': id } };
     const stopped: string[] = [];
-    const result = await this.#transact(id, candidate, steps, [...diff.plugins.removed, ...diff.plugins.changed], stopped);
+    const result = await this.#transact(id, candidate, steps, leavingOf(diff), stopped, persist);
     configs.candidate = undefined;
     if (!result.ok) return await this.#failed(result, before);
     const refilters = await refilter(this.#parts.reactor, this.#parts.log, before.reactor.peers, candidate.reactor.peers);
-    return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, this.#warnings(warnings)) };
+    const said = [...this.#warnings(warnings), ...restartWarnings(diff)];
+    return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, said, result.saved) };
+  }
+
+  /** Asks every running plugin what it makes of the candidate; nothing is started, applied or stopped. */
+  async check(candidate: RunningConfig): Promise<CheckOutcome> {
+    const { configs, clock } = this.#parts;
+    const diff = diffConfigs(configs.active, candidate);
+    if (diff.empty) return { ok: true, diff, plugins: [] };
+    const steps = new ConfigSteps(this.#parts, configs.active, candidate, diff);
+    const participants = this.#participants(leavingOf(diff));
+    const { signal } = this.#parts;
+    const transaction = new Transaction({
+      id: this.#ids.next(clock.wall()),
+      clock,
+      signal,
+      changes: new Changes(configs.active, candidate),
+      participants: [...participants.values()],
+      steps: steps.list(),
+      emit: this.#events.emit,
+      tap: this.#events.tap,
+      commit: () => undefined,
+      broken: () => undefined,
+      warn: () => undefined,
+    });
+    const result = await transaction.verify();
+    if (result.ok) return { ok: true, diff, plugins: result.plugins };
+    const { phase = '', plugin, message, plugins } = result;
+    return { ok: false, diff, plugins, error: `${plugin === '' ? '' : `plugin ${plugin}: `}${phase}: ${message}` };
   }
 
   /** Those of the text, and what its filter chains name that no plugin offers. */
@@ -86,14 +128,10 @@ export class Transactions {
     steps: ConfigSteps,
     leaving: readonly string[],
     stopped: string[],
+    persist: (() => Promise<void>) | undefined,
   ): Promise<TransactionResult> {
     const { configs, clock, signal, host, log } = this.#parts;
-    const participants = new Map(
-      host
-        .running()
-        .filter(({ name }) => !leaving.includes(name) && !host.changeover.isFresh(name))
-        .map((plugin) => [plugin.name, new PluginParticipant(plugin, host, clock)]),
-    );
+    const participants = this.#participants(leaving);
     const transaction = new Transaction({
       id,
       clock,
@@ -110,6 +148,7 @@ export class Transactions {
       broken: (plugin, reason) => {
         if (participants.get(plugin)?.replaced() !== true) host.restart(plugin, `config transaction: ${reason}`);
       },
+      persist,
       warn: (plugin, message) => log.warn({ transaction: id, plugin, reason: message }, 'config transaction'),
       finish: async () => {
         stopped.push(...(await host.changeover.settle(candidate.plugins, needs(candidate))));
@@ -118,6 +157,17 @@ export class Transactions {
       },
     });
     return transaction.run();
+  }
+
+  /** Everyone who runs, but for those that leave with the candidate or have started for it. */
+  #participants(leaving: readonly string[]): ReadonlyMap<string, PluginParticipant> {
+    const { host, clock } = this.#parts;
+    return new Map(
+      host
+        .running()
+        .filter(({ name }) => !leaving.includes(name) && !host.changeover.isFresh(name))
+        .map((plugin) => [plugin.name, new PluginParticipant(plugin, host, clock)]),
+    );
   }
 
   async #failed(result: TransactionResult & { readonly ok: false }, before: RunningConfig): Promise<ReloadOutcome> {
@@ -143,6 +193,18 @@ export class Transactions {
   }
 }
 
+function leavingOf({ plugins }: ConfigDiff): readonly string[] {
+  return [...plugins.removed, ...plugins.changed];
+}
+
+function restartWarnings({ restart }: ConfigDiff): readonly string[] {
+  return restart.map((path) => `${path} takes effect when the daemon is started again`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** What an operator should know of the others in a failed transaction. */
 function unrest({ name, state, error }: PluginOutcome): readonly string[] {
   if (state === 'rolled-back') return [`plugin ${name}: rolled back`];
@@ -157,6 +219,7 @@ function report(
   outcomes: readonly PluginOutcome[],
   refilters: Awaited<ReturnType<typeof refilter>>,
   warnings: readonly string[],
+  saved: boolean,
 ): Readonly<Record<string, unknown>> {
   const { added, removed, changed, unchanged } = steps.report;
   return {
@@ -173,5 +236,6 @@ function report(
     'plugins-stopped': stopped,
     plugins: outcomes.map(({ name, state, operations }) => ({ name, state, operations })),
     warnings,
+    ...(saved ? {} : { saved }),
   };
 }

@@ -3,12 +3,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { extension } from '../../yang/compile/schema.ts';
 import type { PeerSettings } from '../bgp/port.ts';
-import type { Branch, Value } from './effective.ts';
+import { type ChangeClass, classOf, dearest, rootClass } from './change-class.ts';
+import { type Branch, branchOf, type Value } from './effective.ts';
 import { join } from './parser.ts';
 import type { RunningConfig } from './running.ts';
-
-/** What a change costs a session: nothing, a refresh of its routes, or the session itself. */
-export type ChangeClass = 'live' | 'refresh' | 'reset';
 
 export interface ChangedLeaf {
   /** Below the peer: `timer/receive-hold-time`. */
@@ -21,6 +19,16 @@ export interface ChangedPeer {
   /** The dearest of its leaves. */
   readonly change: ChangeClass;
   readonly leaves: readonly ChangedLeaf[];
+}
+
+/** A statement of the text that is another one now, where it was written. */
+export interface ChangedStatement {
+  /** `bgp/group/members/timer/receive-hold-time`, keys of lists included. */
+  readonly path: string;
+  readonly change: ChangeClass;
+  /** As written, secrets masked; `undefined`: not there. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
 }
 
 export interface NamedChanges {
@@ -43,6 +51,8 @@ export interface ConfigDiff {
   readonly global: readonly ChangedLeaf[];
   /** Top-level roots whose effective content differs, with what plugins are shown. */
   readonly roots: readonly string[];
+  /** Paths of statements that are read when the daemon starts. */
+  readonly restart: readonly string[];
   readonly empty: boolean;
 }
 
@@ -53,9 +63,19 @@ export function diffConfigs(before: RunningConfig, after: RunningConfig): Config
   const hub = named(before.hub, after.hub);
   const environment = settingChanges(before, after);
   const global = roots.includes('bgp') ? globalChanges(before.tree, after.tree) : [];
+  const restart = statementChanges(before, after).flatMap(({ path, change }) => (change === 'restart' ? [path] : []));
   const lists = [peers.added, peers.removed, peers.changed, environment, global, roots];
   const maps = [plugins, hub].flatMap((changes) => [changes.added, changes.removed, changes.changed]);
-  return { peers, plugins, hub, environment, global, roots, empty: [...lists, ...maps].every((list) => list.length === 0) };
+  return {
+    peers,
+    plugins,
+    hub,
+    environment,
+    global,
+    roots,
+    restart,
+    empty: [...lists, ...maps].every((list) => list.length === 0),
+  };
 }
 
 function named(before: readonly { readonly name: string }[], after: readonly { readonly name: string }[]): NamedChanges {
@@ -85,11 +105,7 @@ function changedPeer(name: string, before: RunningConfig, after: RunningConfig):
   // What the peer takes from the bgp block (router id, local AS) is no leaf of its own.
   const inherited = leaves.length === 0 ? settingsThatDiffer(name, before, after) : [];
   const all = [...leaves, ...inherited];
-  const change = all.some((leaf) => leaf.change === 'reset')
-    ? 'reset'
-    : all.some((leaf) => leaf.change === 'refresh')
-      ? 'refresh'
-      : 'live';
+  const change = dearest(all.map((leaf) => leaf.change));
   return { name, change, leaves: all };
 }
 
@@ -109,35 +125,36 @@ function settingsThatDiffer(name: string, before: RunningConfig, after: RunningC
     }));
 }
 
-/** Leaves that differ between two values of the same place; the class is the nearest `ze:change` above. */
+/** Leaves that differ between two values of the same place; the class is the nearest `zx:change` above. */
 function compare(
   before: Value | undefined,
   after: Value | undefined,
   path: string,
   above: ChangeClass,
   out: ChangedLeaf[],
+  found: (path: string, change: ChangeClass, before: Value | undefined, after: Value | undefined) => void = (at, change) =>
+    void out.push({ path: at, change }),
 ): void {
   if (before === after) return;
   const one = after ?? before;
   if (one === undefined) return;
-  const change = classOf(one, above);
+  const change = valueClass(one, above);
   if (one.kind === 'branch') {
     const [old, now] = [before, after].map((value) => (value?.kind === 'branch' ? value.children : new Map<string, Value>()));
-    if (old!.size === 0 && now!.size === 0 && (before === undefined || after === undefined)) out.push({ path, change });
+    if (old!.size === 0 && now!.size === 0 && (before === undefined || after === undefined)) found(path, change, before, after);
     for (const name of new Set([...old!.keys(), ...now!.keys()]))
-      compare(old!.get(name), now!.get(name), join(path, name), change, out);
+      compare(old!.get(name), now!.get(name), join(path, name), change, out, found);
   } else if (one.kind === 'list') {
     const [old, now] = [before, after].map((value) => (value?.kind === 'list' ? value.entries : new Map<string, Branch>()));
     for (const key of new Set([...old!.keys(), ...now!.keys()])) {
-      if (!old!.has(key) && now!.get(key)?.children.size === 0) out.push({ path: join(path, key), change });
-      compare(old!.get(key), now!.get(key), join(path, key), change, out);
+      if (!old!.has(key) && now!.get(key)?.children.size === 0) found(join(path, key), change, undefined, now!.get(key));
+      compare(old!.get(key), now!.get(key), join(path, key), change, out, found);
     }
-  } else if (!isDeepStrictEqual(plainOf(before), plainOf(after))) out.push({ path, change });
+  } else if (!isDeepStrictEqual(plainOf(before), plainOf(after))) found(path, change, before, after);
 }
 
-function classOf(value: Value, above: ChangeClass): ChangeClass {
-  const own = value.kind === 'any' ? undefined : extension(value.schema, 'change');
-  return own === 'live' || own === 'refresh' || own === 'reset' ? own : above;
+function valueClass(value: Value, above: ChangeClass): ChangeClass {
+  return value.kind === 'any' ? above : classOf(value.schema, above);
 }
 
 function plainOf(value: Value | undefined): unknown {
@@ -145,6 +162,35 @@ function plainOf(value: Value | undefined): unknown {
   if (value.kind === 'leaf') return value.text;
   if (value.kind === 'leaf-list') return value.items.map((item) => item.text);
   return value.kind === 'any' ? value.value : undefined;
+}
+
+/** Statement by statement, as they stand in the two texts: before inheritance, so that a change of a group is one change. */
+export function statementChanges(before: RunningConfig, after: RunningConfig): readonly ChangedStatement[] {
+  const changes: ChangedStatement[] = [];
+  const [old, now] = [before, after].map(({ syntax }) => branchOf(syntax.schema, syntax.children).children);
+  for (const root of new Set([...old!.keys(), ...now!.keys()]))
+    compare(old!.get(root), now!.get(root), root, rootClass(root), [], (path, change, from, to) =>
+      changes.push({ path, change, before: textOf(from), after: textOf(to) }),
+    );
+  return changes;
+}
+
+const MASK = '********';
+
+function textOf(value: Value | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (value.kind !== 'any' && extension(value.schema, 'sensitive') !== undefined) return MASK;
+  switch (value.kind) {
+    case 'leaf':
+      return value.text;
+    case 'leaf-list':
+      return `[ ${value.items.map((item) => item.text).join(' ')} ]`;
+    case 'any':
+      return typeof value.value === 'string' ? value.value : JSON.stringify(value.value);
+    case 'branch':
+    case 'list':
+      return '{ }';
+  }
 }
 
 function globalChanges(before: Branch, after: Branch): ChangedLeaf[] {
@@ -165,7 +211,7 @@ function rootsThatDiffer(before: Branch, after: Branch): string[] {
     const out: ChangedLeaf[] = [];
     const [old, now] = [before.children.get(name), after.children.get(name)];
     if (old === undefined || now === undefined) return true;
-    compare(old, now, name, 'reset', out);
+    compare(old, now, name, rootClass(name), out);
     return out.length > 0;
   });
 }

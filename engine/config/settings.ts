@@ -49,6 +49,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   row('fwd.dest.cap', 'number', '4096', '', 'destinations of one forward-cached call'),
   row('fwd.write.deadline', 'duration', '30s', '', 'limit of a socket write'),
   row('metrics.interval', 'duration', '10s', '', 'refresh of gauges'),
+  row('config.revisions', 'number', '100', '', 'revisions of the configuration kept'),
   row('report.warnings.max', 'number', '1024', '', 'warnings kept'),
   row('report.errors.max', 'number', '256', '', 'errors kept'),
   row('test.bgp.port', 'port', '0', '', 'overrides every BGP port; 0 is off'),

@@ -5,6 +5,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   prefix zb;
   import ze-extensions { prefix ze; }
   import ze-types { prefix zt; }
+  import zest-extensions { prefix zx; }
   description "BGP: neighbours, groups, families, routes, filters.";
 
   grouping connection-fields {
@@ -13,14 +14,14 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       container local {
         description "Our end";
         leaf ip { ze:validate "ip-or-auto"; type string; description "Source and listen address, or auto"; }
-        leaf port { type zt:port; default "179"; description "Port we listen on for this peer"; }
-        leaf accept { type boolean; default "true"; description "Accept connections from the peer"; }
+        leaf port { zx:change "live"; type zt:port; default "179"; description "Port we listen on for this peer"; }
+        leaf accept { zx:change "live"; type boolean; default "true"; description "Accept connections from the peer"; }
       }
       container remote {
         description "The neighbour's end";
         leaf ip { type zt:ip-address; description "Address of the neighbour"; }
-        leaf port { type zt:port; default "179"; description "Port we dial"; }
-        leaf connect { type boolean; default "true"; description "Dial the neighbour"; }
+        leaf port { zx:change "live"; type zt:port; default "179"; description "Port we dial"; }
+        leaf connect { zx:change "live"; type boolean; default "true"; description "Dial the neighbour"; }
       }
       container md5 {
         ze:not-built "refuse";
@@ -67,29 +68,32 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         leaf local { type zt:asn; description "Our AS"; }
         leaf remote { type zt:asn; description "The neighbour's AS"; }
         leaf-list local-options {
+          zx:change "refresh";
           type enumeration { enum no-prepend; enum replace-as; }
           description "How a local AS that differs from the global one shows";
         }
       }
-      leaf as-override { type boolean; default "false"; description "Replace the neighbour's AS in AS_PATH with ours on export"; }
+      leaf as-override { zx:change "refresh"; type boolean; default "false"; description "Replace the neighbour's AS in AS_PATH with ours on export"; }
       container community {
         description "Community attributes";
         leaf-list send {
+          zx:change "refresh";
           type enumeration { enum standard; enum large; enum extended; enum all; enum none; }
           default "all";
           description "Kinds allowed out";
         }
       }
       leaf router-id { type zt:router-id; description "BGP identifier for this peer"; }
-      leaf route-reflector-client { type boolean; default "false"; description "Reflect iBGP routes to and from the peer (RFC 4456)"; }
-      leaf cluster-id { type zt:router-id; description "Reflection cluster; the router id when absent"; }
+      leaf route-reflector-client { zx:change "refresh"; type boolean; default "false"; description "Reflect iBGP routes to and from the peer (RFC 4456)"; }
+      leaf cluster-id { zx:change "refresh"; type zt:router-id; description "Reflection cluster; the router id when absent"; }
       leaf next-hop {
+        zx:change "refresh";
         ze:validate "next-hop-rule";
         type string;
         default "auto";
         description "Export rule: auto (self to eBGP, unchanged to iBGP), self, unchanged or an address";
       }
-      leaf link-local { type zt:ipv6-address; description "Link-local next hop to advertise"; }
+      leaf link-local { zx:change "refresh"; type zt:ipv6-address; description "Link-local next hop to advertise"; }
       list family {
         key "name";
         ze:syntax "inline-list";
@@ -100,7 +104,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           default "enable";
           description "require drops a peer without the family";
         }
-        container prefix { description "Prefix limit"; uses prefix-limit; }
+        container prefix { zx:change "live"; description "Prefix limit"; uses prefix-limit; }
         leaf default-originate { type boolean; default "false"; ze:not-built "warn"; description "Send a default route when the session comes up"; }
         leaf default-originate-filter { type string; ze:not-built "warn"; description "Filter that decides on the default route"; }
       }
@@ -197,7 +201,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       ze:display-key "update";
       ze:repeatable;
       ze:cumulative;
-      ze:change "refresh";
+      zx:change "live";
       description "Routes announced when a session comes up";
       leaf name { type string; }
       container attribute {
@@ -243,7 +247,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
 
   grouping filter-fields {
     container filter {
-      ze:change "refresh";
+      zx:change "refresh";
       description "Filter chains, run in order";
       leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
       leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
@@ -273,10 +277,11 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   }
 
   grouping peer-fields {
-    leaf description { type string { length "0..255"; } ze:change "live"; description "Free text"; }
+    leaf description { type string { length "0..255"; } zx:change "live"; description "Free text"; }
     uses connection-fields;
     uses session-fields;
     container behavior {
+      zx:change "live";
       description "How routes are sent";
       leaf group-updates { type boolean; default "true"; description "Pack routes with equal attributes into one UPDATE"; }
       leaf manual-eor { type boolean; default "false"; description "Send no End-of-RIB by ourselves"; }
@@ -286,8 +291,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container timer {
       description "Timers";
       leaf receive-hold-time { type uint16 { range "0|3..65535"; } units "seconds"; default "90"; description "Hold time proposed; 0 disables"; }
-      leaf send-hold-time { type uint16 { range "0|480..65535"; } units "seconds"; default "0"; description "RFC 9687; 0 is automatic"; }
-      leaf connect-retry { type uint16 { range "1..65535"; } units "seconds"; description "Also the floor of the backoff; 120 when absent"; }
+      leaf send-hold-time { zx:change "live"; type uint16 { range "0|480..65535"; } units "seconds"; default "0"; description "RFC 9687; 0 is automatic"; }
+      leaf connect-retry { zx:change "live"; type uint16 { range "1..65535"; } units "seconds"; description "Also the floor of the backoff; 120 when absent"; }
     }
     container rib {
       ze:not-built "warn";
@@ -307,14 +312,14 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     uses role-fields;
     list process {
       key "name";
-      ze:change "live";
+      zx:change "live";
       description "What a plugin receives of the peer and may send";
       uses process-binding;
     }
     container attach {
-      ze:change "live";
+      zx:change "live";
       description "Newer spelling of process";
-      list process { key "name"; ze:change "live"; description "As process"; uses process-binding; }
+      list process { key "name"; zx:change "live"; description "As process"; uses process-binding; }
     }
   }
 
@@ -337,7 +342,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     leaf router-id { type zt:router-id; description "BGP identifier"; }
     container multipath {
       description "Equal-cost paths";
-      ze:change "live";
+      zx:change "live";
       leaf maximum-paths { type uint16 { range "1..256"; } default "1"; description "Paths kept"; }
       leaf relax-as-path { type boolean; default "false"; description "Allow different AS paths of the same length"; }
     }
@@ -348,7 +353,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       leaf ibgp { type uint8; default "200"; }
     }
     container policy {
-      ze:change "refresh";
+      zx:change "refresh";
       description "Named filters";
       list prefix-list {
         key "name"; ze:filter "bgp-filter-prefix";
@@ -408,7 +413,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       }
     }
     container community {
-      ze:change "refresh";
+      zx:change "refresh";
       description "Named community sets";
       list standard { key "name"; uses named-communities { refine value { ze:validate "community"; } } }
       list large { key "name"; uses named-communities { refine value { ze:validate "large-community"; } } }
@@ -533,7 +538,6 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     argument paths;
     description "Of a list: places, separated by blanks, that state what its entries inherit. What is augmented here can be stated there.";
   }
-  extension change { argument class; description "What a change costs a peer: live, refresh or reset. Holds for what is below; reset where nothing is said."; }
 
   // On the command tree
   extension command { argument rpc; description "The node is a command; the argument names what carries it out."; }
@@ -550,6 +554,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   prefix zh;
   import ze-extensions { prefix ze; }
   import ze-types { prefix zt; }
+  import zest-extensions { prefix zx; }
   description "The environment of the daemon: logging, knobs, services.";
 
   grouping listener {
@@ -565,6 +570,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   }
 
   container environment {
+    zx:change "restart";
     description "Daemon and services";
     container daemon {
       description "The process";
@@ -573,11 +579,12 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     }
     container log {
       ze:allow-unknown-fields;
+      zx:change "live";
       description "Levels; any subsystem's name is a key";
       leaf level { ze:validate "log-level"; type string; description "Level of everything that is not named"; }
-      leaf backend { type enumeration { enum stderr; enum stdout; enum syslog; } default "stderr"; description "Where lines go"; }
-      leaf destination { type string; description "host:port of syslog"; }
-      leaf relay { ze:validate "log-level"; type string; description "Lowest level of plugins' lines that is passed on"; }
+      leaf backend { zx:change "restart"; type enumeration { enum stderr; enum stdout; enum syslog; } default "stderr"; description "Where lines go"; }
+      leaf destination { zx:change "restart"; type string; description "host:port of syslog"; }
+      leaf relay { zx:change "restart"; ze:validate "log-level"; type string; description "Lowest level of plugins' lines that is passed on"; }
     }
     container pprof { presence "on"; ze:syntax "freeform"; ze:not-built "warn"; description "Profiling"; }
     container chaos {
@@ -592,6 +599,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       container api { leaf ack { type boolean; default "true"; } }
     }
     container bgp {
+      zx:change "live";
       description "BGP in general";
       leaf openwait { type uint16 { range "1..3600"; } units "seconds"; default "120"; description "Wait for OPEN after connect"; }
       leaf announce-delay { type zt:duration; default "0s"; description "Pause before the first UPDATE"; }
@@ -861,6 +869,20 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   typedef hex { type string { pattern "([0-9A-Fa-f][0-9A-Fa-f])*"; } description "Bytes as hexadecimal digits."; }
 }
 `,
+  'zest-extensions': `module zest-extensions {
+  namespace "urn:zest:extensions";
+  prefix zx;
+  description "Statements that Zest adds to the configuration language.";
+
+  extension change {
+    argument class;
+    description "What a change of the leaf costs, for all that is below unless it says otherwise.
+                 live: it is in force at once, sessions and their routes stay as they are. refresh: the session stays, its routes are
+                 sent or asked for again. reset: the session is closed with Cease 6/6 and comes back. restart: it is read when the
+                 daemon starts. Below bgp it is reset where nothing is said, elsewhere live; so it is where the feature is not built.";
+  }
+}
+`,
   'zest-filter-modify': `module zest-filter-modify {
   namespace "urn:zest:filter-modify";
   prefix zfm;
@@ -932,14 +954,15 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   namespace "urn:zest:route-server";
   prefix zxrs;
   import ze-bgp-conf { prefix zb; }
-  import ze-extensions { prefix ze; }
+  import zest-extensions { prefix zx; }
   description "Route server behaviour beyond forwarding (RFC 7947).";
 
   augment "/zb:bgp" {
     container route-server {
+      zx:change "refresh";
       description "Route server";
       leaf transparent { type boolean; default "false"; description "Own AS not prepended, next hop unchanged (RFC 7947)"; }
-      leaf best-path { type boolean; default "false"; ze:change "refresh"; description "Announce only the best route of each prefix"; }
+      leaf best-path { type boolean; default "false"; description "Announce only the best route of each prefix"; }
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Every built-in command by its handler's name in `zest-cmd.yang`. */
 import type { Handler } from '../dispatch.ts';
 import { cacheCommands } from './cache.ts';
+import { configCommands } from './config.ts';
 import { discoveryCommands } from './discovery.ts';
 import { doctorCommands } from './doctor.ts';
 import { eventCommands } from './events.ts';
@@ -12,6 +13,7 @@ import { stateCommands } from './state.ts';
 export function builtInHandlers(): ReadonlyMap<string, Handler> {
   const all = [
     cacheCommands,
+    configCommands,
     peerViews,
     peerActions,
     stateCommands,

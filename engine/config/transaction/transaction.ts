@@ -13,7 +13,7 @@ import type { Changes } from './changes.ts';
 import type { PluginOutcome } from './outcomes.ts';
 import type { AckCode, EngineStep, EventSink, Participant } from './participant.ts';
 import type { Member, PlanNode } from './plan.ts';
-import { Preparation } from './preparation.ts';
+import { Preparation, type Prepared } from './preparation.ts';
 import { type EventTap, READINESS_MS, ReadinessWatch } from './readiness.ts';
 import { type Failure, type Phase, TransactionRecord } from './record.ts';
 import { type Applied, Rollback } from './rollback.ts';
@@ -99,20 +99,34 @@ export class Transaction {
     this.#applying = new Allowance(clock, phaseSeconds(participants.map((one) => one.applySeconds)) * 1000);
   }
 
+  /** Asks everyone whether it could be, and changes nothing. Never rejects. */
+  async verify(): Promise<TransactionResult> {
+    const prepared = await this.#prepare();
+    const record = this.#record;
+    if (record.isStopped()) return this.#cancelled();
+    if (!prepared.ok) return this.#refused(prepared.failure);
+    record.emit('verify-abort', { 'check-only': true });
+    return { ok: true, id: this.#options.id, saved: false, plugins: record.outcomes.list() };
+  }
+
   /** Never rejects for what a plugin or a step does. */
   async run(): Promise<TransactionResult> {
+    const prepared = await this.#prepare();
+    const record = this.#record;
+    if (record.isStopped()) return this.#cancelled();
+    if (!prepared.ok) return this.#refused(prepared.failure);
+    const failure = await this.#apply(prepared.nodes);
+    if (record.isStopped()) return this.#cancelled();
+    return failure === undefined ? await this.#commit() : await this.#rollBack(failure);
+  }
+
+  async #prepare(): Promise<Prepared> {
     const { id, changes, steps, signal } = this.#options;
     const record = this.#record;
     const preparation = { id, changes, members: this.#members, steps, allowance: this.#verifying, signal, record };
     const prepared = await new Preparation(preparation).run();
-    if (record.isStopped()) return this.#cancelled();
-    if (!prepared.ok) {
-      record.emit('verify-abort', told(prepared.failure));
-      return this.#refused(prepared.failure);
-    }
-    const failure = await this.#apply(prepared.nodes);
-    if (record.isStopped()) return this.#cancelled();
-    return failure === undefined ? await this.#commit() : await this.#rollBack(failure);
+    if (!prepared.ok && !record.isStopped()) record.emit('verify-abort', told(prepared.failure));
+    return prepared;
   }
 
   async #apply(nodes: readonly PlanNode[]): Promise<Failure | undefined> {

@@ -22,7 +22,7 @@ for (const [args, code, stdout, stderr] of [
   [['rib', 'routes', '0', '--json'], 0, /^\{\n {2}"routes": \[\]\n\}\n$/, /^$/],
   [['shwo'], 1, /^$/, /^error: unknown command: shwo \(did you mean "show"\?\) \(column 1\)\n$/],
   [['shwo', '--json'], 1, /^\{"status":"error","error":"unknown command: shwo [^\n]*"\}\n$/, /^$/],
-  [['cnofig', 'validate'], 1, /^$/, /unknown command: cnofig validate.*did you mean "zest config"/],
+  [['cnofig', 'validate'], 1, /^$/, /unknown command: cnofig .*did you mean "config/],
   [['peer', 'edgee', 'detail'], 1, /^$/, /^error: no peer is called "edgee" \(did you mean "edge"\?\)/],
   [['peer', 'edgee', 'detail', '--json'], 1, /^\{\n {2}"status": "error",\n {2}"error": "no peer is called/, /^$/],
   [['peer', '*', 'teardown', '2', '--json'], 1, /"errors": \[/, /^$/],

@@ -167,6 +167,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
   ] as const;
   const context: CommandContext = {
     version: '0.1.0',
+    config: undefined,
     clock,
     reactor: {
       snapshot: (wanted) => Promise.resolve(peers.filter((peer) => wanted === undefined || wanted.includes(peer.index))),

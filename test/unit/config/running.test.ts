@@ -360,7 +360,7 @@ const DIFFS: readonly (readonly [name: string, from: string, to: string, peers: 
       added: [],
       removed: [],
       changed: [
-        { name: 'one', change: 'refresh', leaves: [{ path: 'update/default 3/nlri/ipv4/unicast/content', change: 'refresh' }] },
+        { name: 'one', change: 'live', leaves: [{ path: 'update/default 3/nlri/ipv4/unicast/content', change: 'live' }] },
       ],
     },
   ],
