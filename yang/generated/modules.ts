@@ -905,6 +905,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   prefix zxh;
   import ze-hub-conf { prefix zh; }
   import ze-extensions { prefix ze; }
+  import zest-extensions { prefix zx; }
   description "What Zest adds to the environment: the operator's socket, state and threads.";
 
   augment "/zh:environment" {
@@ -922,7 +923,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     }
   }
   augment "/zh:environment/zh:log" {
-    leaf file { type string { length "1..4096"; } description "Takes the lines in place of stderr and stdout; opened anew at SIGHUP"; }
+    leaf file { zx:change "restart"; type string { length "1..4096"; } description "Takes the lines in place of stderr and stdout; opened anew at SIGHUP"; }
   }
   augment "/zh:environment/zh:reactor" {
     leaf thread { type boolean; default "true"; description "Run sockets and sessions in a thread of their own"; }
