@@ -66,7 +66,12 @@ export function impactOf({ before, after, check, routes, up }: ImpactParts): Imp
 export function peerChange(before: PeerSettings, after: PeerSettings): ChangeClass {
   const change = changeOf(before, after);
   if (change === 'reset' || change === 'refresh') return change;
-  return isDeepStrictEqual(before.importFilters, after.importFilters) ? 'live' : 'refresh';
+  return isDeepStrictEqual(askedAgain(before), askedAgain(after)) ? 'live' : 'refresh';
+}
+
+/** What stands before a route on its way in. */
+function askedAgain({ importFilters, loopDetection }: PeerSettings): unknown {
+  return [importFilters, loopDetection];
 }
 
 /** Prefixes of one kind and peer that are named; the count says how many there are. */

@@ -13,7 +13,7 @@ export function rootClass(root: string): ChangeClass {
 
 /** `above`: the class of the parent. What is not built is read by nobody; what a plugin brought is the plugin's. */
 export function classOf(node: SchemaNode, above: ChangeClass): ChangeClass {
-  const own = extension(node, 'change');
+  const own = extension(node, 'zest-extensions:change');
   const stated = CLASSES.find((one) => one === own);
   if (stated !== undefined) return stated;
   return node.joined !== undefined || extension(node, 'not-built') === 'warn' ? 'live' : above;

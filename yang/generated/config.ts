@@ -1056,7 +1056,7 @@ export const SCHEMA_ROWS: readonly unknown[] = [
     kind: 'leaf',
     name: 'file',
     description: 'Takes the lines in place of stderr and stdout; opened anew at SIGHUP',
-    extensions: { change: 'restart' },
+    extensions: { 'zest-extensions:change': 'restart' },
     type: { base: 'string', length: [[1, 4096]] },
     module: 'zest-hub',
   },
