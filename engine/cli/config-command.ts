@@ -94,7 +94,7 @@ export function withConfigFormat(args: readonly string[]): readonly string[] {
 }
 
 /** Words behind `config` that are the running daemon's: no file is named. */
-export const DAEMONS: readonly string[] = ['show', 'text', 'check', 'commit', 'confirm', 'abort', 'status'];
+const DAEMONS: readonly string[] = ['show', 'text', 'check', 'commit', 'confirm', 'abort', 'status'];
 const EITHER: Readonly<Record<string, number>> = { history: 1, rollback: 2, diff: 2 };
 
 /** False when the daemon is meant: its own words, or `history`, `rollback N`, `diff [N]` without a file. */
