@@ -51,7 +51,9 @@ const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: 
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   cli: ['-c', '--format', '--socket', '--timeout'],
   config:
-    'edit validate dump cat diff fmt migrate set delete activate deactivate history rollback import rename ls archive'.split(' '),
+    'edit validate dump cat diff fmt migrate set delete activate deactivate history rollback import rename ls archive check commit confirm abort show status'.split(
+      ' ',
+    ),
   bgp: ['decode', 'encode'],
   signal: ['reload', 'stop', 'status'],
   completion: Object.keys(SCRIPTS),
