@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { compile as community } from '../../plugins/bgp-filter-community/index.ts';
+import { compile as communityMatch } from '../../plugins/bgp-filter-community-match/index.ts';
 import { compile as modify } from '../../plugins/bgp-filter-modify/index.ts';
 import { compile as prefixList } from '../../plugins/bgp-filter-prefix/index.ts';
 import { PatternAutomaton } from '../../sdk/policy/pattern-automaton.ts';
@@ -189,6 +190,26 @@ const values = fc.array(value, { maxLength: 6 });
 const name = ([high, low]: readonly number[]): string => `${high}:${low}`;
 const bytes = ([high = 0, low = 0]: readonly number[]): string =>
   high.toString(16).padStart(4, '0') + low.toString(16).padStart(4, '0');
+
+test('a community match says what the first entry says whose community is carried', () => {
+  const entries = fc.uniqueArray(fc.record({ community: value, accept: fc.boolean() }), {
+    maxLength: 6,
+    selector: ({ community }) => name(community),
+  });
+  fc.assert(
+    fc.property(values, entries, (carried, list) => {
+      const own = carried.map(bytes);
+      const attributes = MANDATORY + (own.length === 0 ? '' : attribute('c008', own.join('')));
+      const filter = communityMatch({
+        entry: list.map(({ community, accept }) => [name(community), { action: accept ? 'accept' : 'reject' }]),
+      });
+      const { message: out } = judge(filter, update({ attributes, nlri: '18c63364' }));
+      const decides = list.find(({ community }) => own.includes(bytes(community)));
+      assert.equal(out !== undefined, decides?.accept === true);
+    }),
+    { numRuns: 200 },
+  );
+});
 
 test('communities are a list: strip takes out, tag puts in what is not there', () => {
   fc.assert(

@@ -77,6 +77,18 @@ function filtered(of: PeerCounters): Record<string, number> {
   };
 }
 
+/** The chains as they run, the role, and how loops are looked for: what there is of it. */
+function rules({ importFilters, exportFilters, role, loopDetection }: PeerSettings): Fields {
+  const chain = (references: readonly string[]): readonly string[] => references.map((one) => one.replace(/\t.*$/, ''));
+  return {
+    ...(importFilters.length === 0 ? {} : { 'import-filters': chain(importFilters) }),
+    ...(exportFilters.length === 0 ? {} : { 'export-filters': chain(exportFilters) }),
+    ...(role === undefined ? {} : { role: role.local }),
+    ...(loopDetection === 'off' ? { 'loop-detection': 'off' } : {}),
+    ...(typeof loopDetection === 'object' ? { 'allow-own-as': loopDetection.allowOwnAs } : {}),
+  };
+}
+
 function detail(peer: PeerSnapshot, call: Call): Fields {
   const { settings } = peer;
   return {
@@ -103,6 +115,7 @@ function detail(peer: PeerSnapshot, call: Call): Fields {
     'notifications-sent': peer.counters.notificationsSent,
     ...filtered(peer.counters),
     ...names(settings),
+    ...rules(settings),
     ...(settings.description === '' ? {} : { description: settings.description }),
     'local-ip': peer.localAddress === '' ? settings.localAddress : peer.localAddress,
     'route-reflector-client': settings.routeReflectorClient,

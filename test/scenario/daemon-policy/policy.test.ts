@@ -123,6 +123,18 @@ bgp {
         assert.doesNotMatch(body, /c008/);
       });
 
+      await t.test('a peer tells its chains as they run', async () => {
+        const { peers } = (await zest.json('peer', '*', 'detail')) as {
+          peers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+        };
+        const of = (name: Name): unknown[] =>
+          ['import-filters', 'export-filters', 'loop-detection'].map((field) => peers[PEERS[name].local]?.[field]);
+        assert.deepEqual(of('plain'), [undefined, undefined, undefined]);
+        assert.deepEqual(of('source'), [['prefix-list:SANE', 'modify:PREFER'], undefined, undefined]);
+        assert.deepEqual(of('guarded'), [undefined, ['community:egress', 'prefix-list:LOW', 'modify:LONG'], undefined]);
+        assert.deepEqual(of('loose'), [['loose:loops'], undefined, 'off']);
+      });
+
       if (best) {
         await t.test('rib routes sent: what filters kept back was not sent', async () => {
           assert.deepEqual(await sentTo('guarded'), ['198.51.1.0/24']);
