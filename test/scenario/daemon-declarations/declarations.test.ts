@@ -72,6 +72,22 @@ describe('plugins with configuration of their own', { timeout: 120_000 }, () => 
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
+  test('the editor learns what a plugin adds, once the candidate names the plugin', async () => {
+    const file = write(peers().replace('acme/things', 'ipv4/unicast'), 'edited.conf');
+    const edit = (...lines: string[]): Promise<Ran> =>
+      zest('config', 'edit', '--file', file, ...lines.flatMap((line) => ['-c', line]));
+    const plain = await edit('set acme interval 7');
+    assert.match(plain.stderr, /line 1, column 5: unknown top-level keyword: acme/);
+    const command = 'set plugin external mon run "exec node acme.mjs"';
+    const wrong = await edit(command, 'set acme interval 70');
+    assert.match(wrong.stderr, /line 2, column 19: acme\/interval: 70 is out of range \(1\.\.60\)/);
+    const good = await edit(command, 'set acme interval 7', 'set bgp peer p acme-weight 3', 'commit', 'show acme');
+    assert.equal(good.code, 0, good.stderr);
+    assert.match(good.stdout, /revision 2\ninterval 7;\n$/);
+    const offered = await zest('config', 'completion', '--input', 'set+acme+mode+', file);
+    assert.equal(offered.stdout, 'fast\nslow\n');
+  });
+
   test('config validate asks the plugin and checks its block', async () => {
     const good = await zest(
       'config',
