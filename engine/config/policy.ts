@@ -241,6 +241,11 @@ function checkTags(peer: EffectivePeer, way: string, sets: ReadonlySet<string>, 
 function checkRole({ name, fields }: EffectivePeer, findings: Findings): void {
   if (!fields.has('role')) return;
   const place = fields.place('role');
+  const words = fields.list('role/export').filter((word) => word !== 'default');
+  if (words.length > 0) {
+    const message = `peer ${name}: role export ${words.join(' ')} is not available in this version and has no effect`;
+    findings.warn(fields.place('role/export'), `bgp/peer/${name}/role/export`, message);
+  }
   if (fields.text('role/import') === '')
     findings.warn(place, `bgp/peer/${name}/role`, `peer ${name}: a role without import says nothing`);
   else if (fields.number('session/asn/local') === fields.number('session/asn/remote')) {

@@ -268,6 +268,18 @@ const rows: readonly Row[] = [
   ['md5', bgp(peer({ rest: 'connection md5 password secret;' })), 1, 'md5 is not available'],
   ['ttl', bgp(peer({ rest: 'connection ttl max 1;' })), 1, 'ttl is not available'],
   [
+    'a role whose exports are named',
+    bgp(peer({ rest: 'role { import provider; export [ default unknown ]; }' })),
+    0,
+    'role export unknown is not available in this version and has no effect',
+  ],
+  [
+    'a role between internal peers',
+    bgp(peer({ rest: 'role { import provider; } session { asn { local 64512; remote 64512; } }' })),
+    0,
+    'a role counts between different AS numbers alone',
+  ],
+  [
     'a feature that is not built',
     bgp(peer({ rest: 'connection { bfd; }' })),
     0,
