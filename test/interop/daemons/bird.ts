@@ -114,6 +114,10 @@ export class Bird implements Foreign {
     await this.birdc('reload in zest');
   }
 
+  upSince(): Promise<string> {
+    return Promise.resolve(String(this.log().match(/zest: State changed to (?!up)\w+/g)?.length ?? 0));
+  }
+
   async established(): Promise<boolean> {
     return (await this.birdc('show protocols zest')).includes('Established');
   }

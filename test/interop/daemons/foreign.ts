@@ -46,6 +46,8 @@ export interface Foreign {
   /** Asks Zest to send everything again; absent where the daemon has no way to be told to ask. */
   refresh?(): Promise<void>;
   established(): Promise<boolean>;
+  /** By the daemon's own count: another text whenever the session has been down in between. */
+  upSince?(): Promise<string>;
   /** Ends the idle time the daemon imposes on itself after an error; absent where the configuration keeps it short. */
   hurry?(): Promise<void>;
   /** Stops being scheduled, or goes on: for hold times. */

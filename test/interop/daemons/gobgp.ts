@@ -112,6 +112,14 @@ export class Gobgp implements Foreign {
     await this.#gobgp('global', 'rib', 'del', FOREIGN_ROUTES[afi], '-a', afi);
   }
 
+  async upSince(): Promise<string> {
+    const [peer] = JSON.parse(await this.#gobgp('neighbor', '-j')) as readonly {
+      readonly state?: { readonly flops?: number };
+      readonly timers?: { readonly state?: { readonly uptime?: unknown } };
+    }[];
+    return JSON.stringify([peer?.state?.flops ?? 0, peer?.timers?.state?.uptime]);
+  }
+
   async established(): Promise<boolean> {
     const [peer] = JSON.parse(await this.#gobgp('neighbor', '-j')) as readonly {
       readonly state?: { readonly session_state?: number };
