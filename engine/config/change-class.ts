@@ -30,20 +30,23 @@ export interface ClassedLeaf {
   readonly path: string;
   readonly node: SchemaNode;
   readonly change: ChangeClass;
+  /** False where the feature is not built: nobody reads it. */
+  readonly built: boolean;
 }
 
 /** Every leaf and leaf-list of a schema below `root`, but for the keys of lists; what is freeform stands for itself. */
 export function classedLeaves(root: SchemaNode): readonly ClassedLeaf[] {
   const leaves: ClassedLeaf[] = [];
-  const walk = (node: SchemaNode, path: string, above: ChangeClass): void => {
+  const walk = (node: SchemaNode, path: string, above: ChangeClass, under: boolean): void => {
     const change = classOf(node, above);
-    if (!isParent(node)) leaves.push({ path, node, change });
+    const built = under && extension(node, 'not-built') === undefined;
+    if (!isParent(node)) leaves.push({ path, node, change, built });
     else {
-      if (node.children.length === 0) leaves.push({ path, node, change });
+      if (node.children.length === 0) leaves.push({ path, node, change, built });
       for (const child of node.children)
-        if (node.kind !== 'list' || !node.keys.includes(child.name)) walk(child, `${path}/${child.name}`, change);
+        if (node.kind !== 'list' || !node.keys.includes(child.name)) walk(child, `${path}/${child.name}`, change, built);
     }
   };
-  walk(root, root.name, rootClass(root.name));
+  walk(root, root.name, rootClass(root.name), true);
   return leaves;
 }

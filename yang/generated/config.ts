@@ -877,6 +877,7 @@ export const SCHEMA_ROWS: readonly unknown[] = [
     kind: 'leaf-list',
     name: 'export',
     description: 'Roles of those whose routes the peer gets: default, as RFC 9234 says; other words are not available',
+    extensions: { 'zest-extensions:change': 'live' },
     type: { base: 'enumeration', values: ['default', 'unknown', 'provider', 'rs', 'rs-client', 'customer', 'peer'] },
   },
   { kind: 'leaf', name: 'strict', description: 'The peer has to send its role', type: { base: 'boolean' }, default: 'false' },

@@ -268,6 +268,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       description "BGP role towards the peer (RFC 9234)";
       leaf import { type enumeration { enum provider; enum rs; enum rs-client; enum customer; enum peer; } description "What we are to the peer"; }
       leaf-list export {
+        zx:change "live";
         description "Roles of those whose routes the peer gets: default, as RFC 9234 says; other words are not available";
         type enumeration { enum default; enum unknown; enum provider; enum rs; enum rs-client; enum customer; enum peer; }
       }
