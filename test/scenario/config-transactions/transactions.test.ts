@@ -237,6 +237,28 @@ describe('config transactions', { skip, timeout: 240_000 }, () => {
     });
   }
 
+  test('a check asks everyone, says who objects, and applies nothing', async () => {
+    forget();
+    const old = await inForce();
+    writeFileSync(zest.configPath, config(port, 'refuse verify'));
+    const answer = await zest
+      .json('config', 'diff')
+      .catch((error: unknown) => JSON.parse(String(error).replace(/^[^{]*/, '')) as never);
+    assert.equal(answer['accepted'], false);
+    assert.match(String(answer['refused']), /plugin third: verify: this peer is not to my taste/);
+    assert.deepEqual(
+      (answer['plugins'] as readonly { name: string; state: string }[]).map(({ name, state }) => [name, state]),
+      [
+        ['first', 'verified'],
+        ['second', 'verified'],
+        ['third', 'refused'],
+      ],
+    );
+    assert.deepEqual([read('first.log'), read('third.log')], [['config-verify'], ['config-verify']]);
+    assert.deepEqual(await inForce(), old);
+    assert.ok(speaker.established);
+  });
+
   test('after all that a good candidate is taken', async () => {
     forget();
     writeFileSync(zest.configPath, config(port, 'better', 'multipath { maximum-paths 2; }'));
