@@ -67,6 +67,8 @@ class ExportGroup {
   readonly solo: Stream;
   #soloTo: Peer[] = [];
   readonly #attached = new Set<Peer>();
+  /** Index of the attached member when there is but one. */
+  #sole = NONE;
   readonly #routes: BestRoutes;
   readonly #host: ExportHost;
   /** Members that were found slow while a chunk was handed out. */
@@ -87,17 +89,18 @@ class ExportGroup {
     );
   }
 
-  /** `fresh`: the peer has nothing yet; else it has what another group sent it, and gets all of it anew. */
+  /** `fresh`: the peer has nothing yet, and listens at once when there is nothing; else it has what another group sent it, and gets all of it anew. */
   add(peer: Peer, fresh: boolean): void {
     const member = new Member(peer);
     member.fresh = fresh;
     this.members.set(peer, member);
-    this.#schedule(member);
+    if (fresh && this.#routes.rows === 0) this.#attach(member);
+    else this.#schedule(member);
   }
 
   remove(peer: Peer): void {
     this.members.delete(peer);
-    this.#attached.delete(peer);
+    this.#listen(peer, false);
   }
 
   refresh(peer: Peer): void {
@@ -162,16 +165,21 @@ class ExportGroup {
       return;
     }
     this.#leave(row, before);
-    const some = this.#attached.size > 0;
-    if (handle !== 0 && (!some || packer.announce(this.announcing, row, handle, source))) {
+    if (handle !== 0 && (!this.#heard(source) || packer.announce(this.announcing, row, handle, source))) {
       const now = source === LOCAL ? LOCAL : source + 1;
       announced[row] = now;
-      if (before !== 0 && before !== now && source !== LOCAL && some) this.#noteOwnWithdrawal(source, row);
+      if (before !== 0 && before !== now && source !== LOCAL && this.#attached.size > 0) this.#noteOwnWithdrawal(source, row);
     } else {
       announced[row] = 0;
-      if (some && before !== 0) packer.withdraw(this.withdrawing, row, before === LOCAL ? LOCAL : before - 1);
+      const from = before === LOCAL ? LOCAL : before - 1;
+      if (before !== 0 && this.#heard(from)) packer.withdraw(this.withdrawing, row, from);
     }
     if (this.#slow.length > 0) this.#detachSlow();
+  }
+
+  /** Does an attached member get what comes from `source`? In a group of its own, a source packs for nobody. */
+  #heard(source: number): boolean {
+    return this.#attached.size > 1 || (this.#attached.size === 1 && this.#sole !== source);
   }
 
   /** A change the detached members will have to send themselves. */
@@ -230,7 +238,7 @@ class ExportGroup {
   #detach(member: Member): void {
     if (!member.attached) return;
     member.attached = false;
-    this.#attached.delete(member.peer);
+    this.#listen(member.peer, false);
   }
 
   #schedule(member: Member): void {
@@ -269,19 +277,26 @@ class ExportGroup {
     }
     this.solo.flush();
     if (!done) return peer.queuedBytes <= SLOW_BYTES;
+    const walked = member.walkAt !== NONE;
     this.#attach(member);
+    if (walked) this.#host.walked(peer);
     return false;
   }
 
   #attach(member: Member): void {
-    const walked = member.walkAt !== NONE;
     member.walkAt = NONE;
     member.fresh = false;
     member.dirty = undefined;
     member.had = NO_BITS;
     member.attached = true;
-    this.#attached.add(member.peer);
-    if (walked) this.#host.walked(member.peer);
+    this.#listen(member.peer, true);
+  }
+
+  #listen(peer: Peer, attached: boolean): void {
+    if (attached) this.#attached.add(peer);
+    else this.#attached.delete(peer);
+    this.#sole = NONE;
+    if (this.#attached.size === 1) for (const one of this.#attached) this.#sole = one.index;
   }
 
   #catchUp(member: Member, row: number): void {

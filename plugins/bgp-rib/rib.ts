@@ -65,6 +65,7 @@ export class Rib {
   flush(): void {
     this.out.settle();
     for (const family of this.store.families) {
+      family.settle();
       if (family.changedCount !== 0) this.#publish(family);
       this.#reclaiming = family;
       family.reclaim(this.#idle);
@@ -110,7 +111,11 @@ export class Rib {
 
   #peerUp(peer: number, families: readonly number[], done: () => void): void {
     // Tables are made before the first route is there: to reserve them costs the time of thousands of routes.
-    for (const family of families) this.store.family(family);
+    // They are named at once, so that whoever exports them has its tables too, and the peer need not walk what came in meanwhile.
+    for (const family of families) {
+      const table = this.store.family(family);
+      if (table?.rows === 0) this.#publish(table);
+    }
     // The routes of the session before must be gone before the first one of this session comes.
     for (const sweep of this.#sweeps) if (sweep.peer === peer) sweep.finish();
     this.learn(peer);

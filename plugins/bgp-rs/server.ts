@@ -108,6 +108,7 @@ export class RouteServer {
   #flush(): void {
     if (this.#store === undefined) return;
     for (const family of this.#store.families) {
+      family.settle();
       if (family.changedCount !== 0) this.#replace(family, this.mode === 'best-path');
       family.reclaim(always);
     }

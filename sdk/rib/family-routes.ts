@@ -29,21 +29,23 @@ const RECLAIM_PER_ROW = 8;
 
 export abstract class FamilyRoutes implements BestRoutes {
   readonly family: Family;
-  readonly rib: LocRib;
+  /** What waits for `settle` included. */
   abstract readonly table: PrefixTable;
-  /** Rows that changed, each once; `changedCount` of them. Replaced when it grows. */
+  /** Rows that changed, each once; `changedCount` of them, as of the last `settle`. Replaced when it grows. */
   changed = new Int32Array(1024);
   changedCount = 0;
   /** NLRI not stored since the start because the table was full. */
   refused = 0;
   protected readonly interest: number;
+  /** Without what waits: as of the last `settle`. */
+  protected readonly kept: LocRib;
   #listed: Uint8Array;
   #hand = 0;
   #usedBefore = 0;
 
   constructor(family: Family, attributes: AttributeTable, peers: PeerFacts, options: FamilyOptions) {
     this.family = family;
-    this.rib = new LocRib(attributes, peers, { reserve: options.reserve });
+    this.kept = new LocRib(attributes, peers, { reserve: options.reserve });
     this.interest = options.interest;
     this.#listed = new Uint8Array(options.reserve);
   }
@@ -59,16 +61,27 @@ export abstract class FamilyRoutes implements BestRoutes {
   /** The same, made when it is not there; -1 when the table is full. A row without a route is given back by `reclaim`. */
   abstract row(view: DataView, at: number, length: number): number;
 
+  /** Everything that was announced and withdrawn is in the tables afterwards. Whoever reads them by `rib`, `table` or `rows` need not ask. */
+  settle(): void {
+    // Only a family that lets routes wait has something to do.
+  }
+
+  /** What waits for `settle` included. */
+  get rib(): LocRib {
+    this.settle();
+    return this.kept;
+  }
+
   get rows(): number {
     return this.table.used;
   }
 
   best(row: number): number {
-    return this.rib.handles[row] ?? 0;
+    return this.kept.handles[row] ?? 0;
   }
 
   source(row: number): number {
-    return this.rib.sources[row]!;
+    return this.kept.sources[row]!;
   }
 
   writePrefix(row: number, out: Uint8Array, at: number): number {
@@ -76,23 +89,23 @@ export abstract class FamilyRoutes implements BestRoutes {
   }
 
   attributesAt(handle: number): number {
-    return this.rib.attributes.at(handle);
+    return this.kept.attributes.at(handle);
   }
 
   attributesLength(handle: number): number {
-    return this.rib.attributes.length(handle);
+    return this.kept.attributes.length(handle);
   }
 
   get attributeBytes(): Uint8Array {
-    return this.rib.attributes.arena.bytes;
+    return this.kept.attributes.arena.bytes;
   }
 
   nextHopAt(handle: number): number {
-    return this.rib.attributes.hopAt(handle);
+    return this.kept.attributes.hopAt(handle);
   }
 
   nextHopLength(handle: number): number {
-    return this.rib.attributes.hopLength(handle);
+    return this.kept.attributes.hopLength(handle);
   }
 
   /** Empties the list of changed rows. */
@@ -199,47 +212,104 @@ export abstract class FamilyRoutes implements BestRoutes {
   }
 }
 
-// The walks over a run of NLRI below are alike in all three classes, and stay written out: with the entry's key behind a method the call in the
+// The walks over a run of NLRI below are alike in all classes, and stay written out: with the entry's key behind a method the call in the
 // loop would see three tables, and a key of one to four words or a run of bytes has no common form that costs nothing per route.
 
-/** IPv4 unicast or multicast. */
+/** Routes that wait, at most: as many lines of the table's slots stay in the first cache. */
+const QUEUE = 256;
+
+/**
+ * IPv4 unicast or multicast. Routes wait in a queue until it is full, somebody reads the tables, or `settle`: the slots of a large table are
+ * spread over memory, and one loop that looks at many of them waits for all at once, where a message would wait for each.
+ */
 export class Ipv4Routes extends FamilyRoutes {
-  readonly table: Ipv4Table;
+  readonly #table: Ipv4Table;
+  #queued = 0;
+  readonly #addresses = new Uint32Array(QUEUE);
+  readonly #lengths = new Uint8Array(QUEUE);
+  readonly #pathIds = new Uint32Array(QUEUE);
+  /** Entries up to here, from the end of the run before, have one peer and handle (0: withdrawn). A run holds its handle. */
+  readonly #runEnds = new Uint16Array(QUEUE);
+  readonly #runPeers = new Uint16Array(QUEUE);
+  readonly #runHandles = new Uint32Array(QUEUE);
+  #runs = 0;
 
   constructor(family: Family, attributes: AttributeTable, peers: PeerFacts, options: FamilyOptions) {
     super(family, attributes, peers, options);
-    this.table = new Ipv4Table(tableOptions(options));
+    this.#table = new Ipv4Table(tableOptions(options));
+  }
+
+  get table(): Ipv4Table {
+    this.settle();
+    return this.#table;
+  }
+
+  override writePrefix(row: number, out: Uint8Array, at: number): number {
+    return this.#table.write(row, out, at);
   }
 
   announce(view: DataView, at: number, length: number, addPath: boolean, peer: number, handle: number): void {
-    if (handle === 0) {
-      this.withdraw(view, at, length, addPath, peer);
-      return;
-    }
-    const { table, rib } = this;
+    const addresses = this.#addresses;
+    const lengths = this.#lengths;
     const end = at + length;
+    let queued = this.#queued;
     for (let i = at; i < end; ) {
-      const pathId = addPath ? view.getUint32(i) : 0;
+      if (queued === QUEUE) {
+        this.#endRun(queued, peer, handle);
+        this.settle();
+        queued = 0;
+      }
+      this.#pathIds[queued] = addPath ? view.getUint32(i) : 0;
       if (addPath) i += 4;
       const lengthBits = view.getUint8(i);
-      const row = table.insert(readIpv4Prefix(view, i + 1, lengthBits), lengthBits);
+      addresses[queued] = readIpv4Prefix(view, i + 1, lengthBits);
+      lengths[queued++] = lengthBits;
       i += 1 + ((lengthBits + 7) >>> 3);
-      if (row < 0) this.refused++;
-      else this.note(row, rib.announce(row, peer, pathId, handle));
     }
+    this.#endRun(queued, peer, handle);
   }
 
   withdraw(view: DataView, at: number, length: number, addPath: boolean, peer: number): void {
-    const { table, rib } = this;
-    const end = at + length;
-    for (let i = at; i < end; ) {
-      const pathId = addPath ? view.getUint32(i) : 0;
-      if (addPath) i += 4;
-      const lengthBits = view.getUint8(i);
-      const row = table.find(readIpv4Prefix(view, i + 1, lengthBits), lengthBits);
-      i += 1 + ((lengthBits + 7) >>> 3);
-      if (row >= 0) this.note(row, rib.withdraw(row, peer, pathId));
+    this.announce(view, at, length, addPath, peer, 0);
+  }
+
+  override settle(): void {
+    const queued = this.#queued;
+    if (queued === 0) return;
+    this.#queued = 0;
+    const runs = this.#runs;
+    this.#runs = 0;
+    const rib = this.kept;
+    const table = this.#table;
+    const addresses = this.#addresses;
+    const lengths = this.#lengths;
+    if (queued > 1) table.warm(addresses, lengths, queued);
+    let i = 0;
+    for (let run = 0; run < runs; run++) {
+      const end = this.#runEnds[run]!;
+      const peer = this.#runPeers[run]!;
+      const handle = this.#runHandles[run]!;
+      for (; i < end; i++) {
+        if (handle === 0) {
+          const row = table.find(addresses[i]!, lengths[i]!);
+          if (row >= 0) this.note(row, rib.withdraw(row, peer, this.#pathIds[i]!));
+          continue;
+        }
+        const row = table.insert(addresses[i]!, lengths[i]!);
+        if (row < 0) this.refused++;
+        else this.note(row, rib.announce(row, peer, this.#pathIds[i]!, handle));
+      }
+      if (handle !== 0) rib.attributes.release(handle);
     }
+  }
+
+  #endRun(queued: number, peer: number, handle: number): void {
+    if (queued === (this.#runs === 0 ? 0 : this.#runEnds[this.#runs - 1]!)) return;
+    if (handle !== 0) this.kept.attributes.hold(handle);
+    this.#queued = queued;
+    this.#runEnds[this.#runs] = queued;
+    this.#runPeers[this.#runs] = peer;
+    this.#runHandles[this.#runs++] = handle;
   }
 
   find(view: DataView, at: number): number {

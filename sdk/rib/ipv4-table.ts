@@ -15,7 +15,7 @@ export interface TableOptions {
 }
 
 const FIRST_SLOTS = 1 << 18;
-const WIDE_SLOTS = 1 << 20;
+const WIDE_SLOTS = 1 << 21;
 /** In `lengths`: the row is free, and `addresses` holds the row freed before it, plus one. */
 const FREE = 0xff;
 
@@ -31,6 +31,8 @@ export class Ipv4Table {
   #free = 0;
   #slots = new Uint32Array(2 * FIRST_SLOTS);
   #mask = FIRST_SLOTS - 1;
+  /** What `warm` looked at: written, so that the compiler cannot leave the looking out. */
+  warmed = 0;
   readonly #limit: number;
   readonly #seed: number;
 
@@ -78,6 +80,15 @@ export class Ipv4Table {
     slots[2 * slot + 1] = (row << 6) | tag;
     if (++this.size * 8 > (mask + 1) * 5) this.#rebuild();
     return row;
+  }
+
+  /** Looks at the slots of `count` prefixes, so that what is done with them next finds these in the cache. */
+  warm(addresses: Uint32Array, lengths: Uint8Array, count: number): void {
+    const slots = this.#slots;
+    const mask = this.#mask;
+    let seen = 0;
+    for (let i = 0; i < count; i++) seen |= slots[2 * (this.#hash(addresses[i]!, lengths[i]!) & mask) + 1]!;
+    this.warmed = seen;
   }
 
   /** Frees a row in use; the next `insert` of a new prefix takes it. */
@@ -132,7 +143,7 @@ export class Ipv4Table {
 
   /** Slots are written all over and so cannot be reserved: few large steps, then doubling. Rows are walked in the order they came. */
   #rebuild(): void {
-    const length = (this.#mask + 1) * (this.#mask + 1 < WIDE_SLOTS ? 4 : 2);
+    const length = (this.#mask + 1) * (this.#mask + 1 < WIDE_SLOTS ? 8 : 2);
     const slots = new Uint32Array(2 * length);
     const mask = length - 1;
     for (let row = 0; row < this.used; row++) {

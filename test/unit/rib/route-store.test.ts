@@ -33,12 +33,14 @@ function bench(opaque = false, rowLimit?: number): Bench {
     store,
     listed(family = IPV4_UNICAST) {
       const table = store.family(family)!;
+      table.settle();
       const rows = Array.from(table.changed.subarray(0, table.changedCount), (row) => routes.describe(table, row));
       table.clearChanged();
       return rows;
     },
     stored(family = IPV4_UNICAST) {
       const table = store.family(family)!;
+      table.settle();
       const handle = table.best(0);
       const { attributes } = store;
       const block = toHex(attributes.bytes, attributes.at(handle), attributes.length(handle));
