@@ -3,7 +3,7 @@
  * reaches the producer wherever it runs.
  */
 import { connect, type Socket } from 'node:net';
-import type { AnswerReader } from '../../sdk/rpc/answer.ts';
+import type { AnswerReader, RowSink } from '../../sdk/rpc/answer.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import { Mux } from '../../sdk/rpc/mux.ts';
 import { untrustedFolder } from '../core/control-socket.ts';
@@ -24,13 +24,17 @@ export class NoDaemon extends Error {
 
 const CONNECT_MS = 3000;
 /** Characters of one answer that wait for the printer before the socket is held. */
-const ANSWER_QUEUE = 1 << 20;
+const ANSWER_QUEUE = 1 << 18;
+/** Bytes read at a time, always into the same buffer: a long answer leaves nothing to collect. */
+const READ_BUFFER = 64 * 1024;
 
 export class Connection {
   readonly #mux: Mux;
+  readonly #socket: Socket;
 
   private constructor(socket: Socket) {
-    this.#mux = new Mux(socket, { whenAnswerFull: 'pause', answerQueueBytes: ANSWER_QUEUE });
+    this.#socket = socket;
+    this.#mux = new Mux(socket, { whenAnswerFull: 'pause', answerQueueBytes: ANSWER_QUEUE, lentChunks: true });
   }
 
   /** Rejects with NoDaemon. */
@@ -39,7 +43,12 @@ export class Connection {
     if (reason?.endsWith('does not exist') === false)
       throw new NoDaemon(path, 'denied', `the control socket cannot be trusted: ${reason}`);
     const socket = await new Promise<Socket>((resolve, reject) => {
-      const attempt = connect(path);
+      const buffer = Buffer.allocUnsafeSlow(READ_BUFFER);
+      const callback = (length: number): boolean => {
+        attempt.emit('data', buffer.subarray(0, length));
+        return true;
+      };
+      const attempt = connect({ path, onread: { buffer, callback } });
       const timer = setTimeout(() => attempt.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), CONNECT_MS);
       attempt.once('connect', () => {
         clearTimeout(timer);
@@ -55,8 +64,14 @@ export class Connection {
   }
 
   /** Runs a line of text. The reader's head rejects with code `unknown-command` when it names no command. */
-  run(command: string, signal: AbortSignal): AnswerReader {
-    return this.#mux.dispatchAnswer('ze-plugin-engine:dispatch-command', { command }, signal);
+  run(command: string, signal: AbortSignal, rows?: RowSink): AnswerReader {
+    return this.#mux.dispatchAnswer('ze-plugin-engine:dispatch-command', { command }, signal, rows);
+  }
+
+  /** Reads nothing while held: for who takes rows as they come. */
+  hold(held: boolean): void {
+    if (held) this.#socket.pause();
+    else this.#socket.resume();
   }
 
   /** Runs a command by its exact name. */

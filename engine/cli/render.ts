@@ -40,8 +40,9 @@ export function rendererOf(style: Style): Renderer {
 }
 
 /** One JSON document, whatever happens: a list that breaks off is closed, and its reason stands beside it. */
-class JsonRenderer implements Renderer {
+export class JsonRenderer implements Renderer {
   readonly #pretty: boolean;
+  #begun = false;
   #head: AnswerHead = { itemType: 'doc', envelope: '', columns: [] };
   #rows = 0;
   #rejected: string[] = [];
@@ -51,7 +52,13 @@ class JsonRenderer implements Renderer {
     this.#pretty = pretty;
   }
 
+  /** `head` was called. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
   head(head: AnswerHead): string {
+    this.#begun = true;
     this.#head = head;
     if (head.itemType === 'doc') return '';
     return head.envelope === ''
@@ -71,8 +78,13 @@ class JsonRenderer implements Renderer {
       return '';
     }
     const row = visibleJsonLine(this.#head.itemType === 'tab' ? zipRow(this.#head.columns, json) : json);
+    return this.lead() + row;
+  }
+
+  /** What stands before the next row; the row itself is printed after it, as it is. */
+  lead(): string {
     const separator = this.#rows++ === 0 ? '' : ',';
-    return this.#pretty ? `${separator}\n${this.#head.envelope === '' ? '  ' : '    '}${row}` : separator + row;
+    return this.#pretty ? `${separator}\n${this.#head.envelope === '' ? '  ' : '    '}` : separator;
   }
 
   pause(): string {

@@ -9,7 +9,8 @@ import { readLine, type Format } from './line.ts';
 import type { GlobalOptions } from './options.ts';
 import { Output } from './output.ts';
 import { askPresentation } from './presentation.ts';
-import { failure, rendererOf, type Renderer } from './render.ts';
+import { failure, JsonRenderer, rendererOf, type Renderer } from './render.ts';
+import { RowPrinter } from './row-printer.ts';
 import { viewOf } from './view.ts';
 
 /** Seconds without a line of answer after which a call ends, where the command is expected to end. */
@@ -67,7 +68,11 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
   try {
     connection = await Connection.open(target.path, io.uid);
     const signal = AbortSignal.any(signals);
-    const reader = connection.run(line.command, signal);
+    const direct =
+      run.write === undefined && !live && (named === 'json' || named === 'json-compact')
+        ? directly(connection, named, output, () => watchdog.progress())
+        : undefined;
+    const reader = connection.run(line.command, signal, direct?.rows);
     // What is printed for people is printed as the command's owner wants it read; asked behind the command, so that nothing waits.
     const wanted = !live && (format === 'table' || format === 'text' || line.command.includes('|'));
     const asked = wanted ? askPresentation(connection, line.command, signal) : undefined;
@@ -75,7 +80,8 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
     const presentation = await asked;
     format = named ?? presentation?.format ?? format;
     const view = options.wide ? undefined : viewOf(line.words);
-    const renderer = rendererOf({ format, live, width, colour: useColour(io, options), order: presentation?.order, view });
+    const renderer =
+      direct?.renderer ?? rendererOf({ format, live, width, colour: useColour(io, options), order: presentation?.order, view });
     const fault = await print(reader, renderer, {
       write,
       flush: () => output.flush(),
@@ -103,6 +109,17 @@ export async function runCommand(target: Target, text: string, run: Run = {}): P
   }
 }
 
+/** Rows of JSON go from the socket to the output as they are. */
+function directly(connection: Connection, format: Format, output: Output, progress: () => void): Direct {
+  const renderer = new JsonRenderer(format === 'json');
+  return { renderer, rows: new RowPrinter({ output, renderer, progress, hold: (held) => connection.hold(held) }) };
+}
+
+interface Direct {
+  readonly renderer: JsonRenderer;
+  readonly rows: RowPrinter;
+}
+
 function asDocument(format: Format, live: boolean): boolean {
   return !live && (format === 'json' || format === 'json-compact');
 }
@@ -116,7 +133,8 @@ interface Printing {
 
 /** Prints an answer; resolves with what went wrong. Rejects when there was no answer at all, so that nothing was printed. */
 async function print(reader: AnswerReader, renderer: Renderer, to: Printing): Promise<string | undefined> {
-  await to.write(renderer.head(await reader.head));
+  const head = await reader.head;
+  if (!(renderer instanceof JsonRenderer && renderer.begun)) await to.write(renderer.head(head));
   let verdict: Verdict;
   let shown: Promise<void> = Promise.resolve();
   const show = (): void => {
@@ -156,7 +174,7 @@ function complaint(error: unknown, hint: string | undefined): string {
 /** Ends a call that makes no progress. */
 class Watchdog {
   readonly #stop: AbortController;
-  readonly #ms: number;
+  #ms: number;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(stop: AbortController, seconds: number) {
@@ -173,7 +191,9 @@ class Watchdog {
     }, this.#ms);
   }
 
+  /** Nor does it begin again: rows may report for a turn longer. */
   stop(): void {
+    this.#ms = 0;
     clearTimeout(this.#timer);
   }
 }

@@ -4,7 +4,7 @@
  * the producer, wherever it runs.
  */
 import { setMaxListeners } from 'node:events';
-import { type AnswerChunk, type AnswerHead, AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
+import { type AnswerChunk, type AnswerHead, AnswerReader, type AnswerSource, type PackedRows } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { answerOf, failedAnswer } from '../../sdk/rpc/records.ts';
 import type { CommandDecl, DispatchCommandArgsInput, PipeDecl, RegistryCommand } from '../../yang/generated/methods.ts';
@@ -56,6 +56,7 @@ class AbortableSource implements AnswerSource {
   readonly head: AnswerHead;
   readonly immediate: boolean;
   readonly checked: boolean;
+  readonly nextPacked: AnswerSource['nextPacked'];
   readonly #inner: AnswerSource;
   readonly #signal: AbortSignal;
   readonly #abort: () => void;
@@ -64,6 +65,8 @@ class AbortableSource implements AnswerSource {
     this.head = inner.head;
     this.immediate = inner.immediate === true;
     this.checked = inner.checked === true;
+    const packed = inner.nextPacked?.bind(inner);
+    this.nextPacked = packed === undefined ? undefined : () => this.#passed(packed());
     this.#inner = inner;
     this.#signal = signal;
     this.#abort = () => inner.cancel();
@@ -72,9 +75,13 @@ class AbortableSource implements AnswerSource {
     signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  async next(): Promise<AnswerChunk> {
+  next(): Promise<AnswerChunk> {
+    return this.#passed(this.#inner.next());
+  }
+
+  async #passed<C extends AnswerChunk | PackedRows>(next: Promise<C>): Promise<C> {
     try {
-      const chunk = await this.#inner.next();
+      const chunk = await next;
       if (chunk.kind === 'end') this.#release();
       return chunk;
     } catch (error) {

@@ -21,6 +21,12 @@ export interface ReactorStart {
 /** Messages the real classes see before the first session: enough for the compiler to have made up its mind. */
 const WARM_UP_MESSAGES = 20_000;
 
+/**
+ * The route path makes no garbage worth a larger young generation, but warm-up and long answers would let it grow to 48 MB, all of it
+ * resident from then on.
+ */
+const YOUNG_MB = 6;
+
 export interface StartedReactor {
   readonly port: ReactorPort;
   /** Ends the thread; the sessions have had their Cease by then. */
@@ -40,7 +46,11 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
     return { port, close: () => port.stop('') };
   }
   const boot = reactorBoot(WARM_UP_MESSAGES);
-  const worker = new Worker(new URL('../thread.js', import.meta.url), { workerData: boot, name: 'reactor' });
+  const worker = new Worker(new URL('../thread.js', import.meta.url), {
+    workerData: boot,
+    name: 'reactor',
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
   const port = new RemoteReactor(worker, boot, sink);
   let closing = false;
   const lost = (reason: string): void => {

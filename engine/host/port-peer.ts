@@ -2,12 +2,20 @@
  * Both directions of a bridge that crosses threads: calls, answers and cancellations as structured-cloned messages.
  *
  * An answer is pulled: the reader grants chunks, the producer sends no more than it was granted, and a cancel reaches the
- * producer's `AnswerSource`. When the port closes everyone who waits is told (`closed`).
+ * producer's `AnswerSource`. Chunks of many rows go through shared memory of the answer's own. When the port closes everyone who waits is told (`closed`).
  */
 import type { MessagePort } from 'node:worker_threads';
-import { type AnswerChunk, type AnswerHead, AnswerReader, type AnswerSource } from '../../sdk/rpc/answer.ts';
+import {
+  type AnswerChunk,
+  type AnswerHead,
+  AnswerReader,
+  type AnswerRecord,
+  type AnswerSource,
+  type PackedRows,
+} from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { abortError } from '../../sdk/rpc/mux.ts';
+import { PACKED_FROM, RowSlots } from './row-slots.ts';
 
 /** Chunks that may be on their way to the reader. */
 const CREDIT = 2;
@@ -21,6 +29,9 @@ type Message =
   | { readonly t: 'fault'; readonly id: number; readonly code: string; readonly message: string }
   | { readonly t: 'head'; readonly id: number; readonly head: AnswerHead; readonly immediate: boolean }
   | { readonly t: 'chunk'; readonly id: number; readonly chunk: AnswerChunk }
+  /** Memory for packed rows: a slot for each chunk that may be under way. */
+  | { readonly t: 'slots'; readonly id: number; readonly memory: SharedArrayBuffer }
+  | { readonly t: 'packed'; readonly id: number; readonly slot: number; readonly count: number }
   | { readonly t: 'note'; readonly name: string; readonly value: unknown };
 
 export interface PortHandlers {
@@ -194,6 +205,12 @@ export class PortPeer {
       case 'chunk':
         this.#answers.get(message.id)?.take(message.chunk);
         return;
+      case 'slots':
+        this.#answers.get(message.id)?.share(message.memory);
+        return;
+      case 'packed':
+        this.#answers.get(message.id)?.takePacked(message.slot, message.count);
+        return;
       case 'note':
         this.#handlers.note(message.name, message.value);
     }
@@ -223,11 +240,25 @@ export class PortPeer {
         return;
       }
       this.#send({ t: 'head', id, head: source.head, immediate: source.immediate === true });
-      for (;;) {
+      const packs = source.head.itemType === 'map' && source.immediate !== true;
+      let slots: RowSlots | undefined;
+      for (let slot = 0; ; ) {
         await granted(producer);
         if (isStopped(producer)) return;
         producer.credit--;
         const chunk = await source.next();
+        if (packs && chunk.kind === 'records' && chunk.records.length >= PACKED_FROM) {
+          if (slots === undefined) {
+            slots = new RowSlots(RowSlots.memory(CREDIT));
+            this.#send({ t: 'slots', id, memory: slots.memory });
+          }
+          if (slots.pack(slot, chunk.records)) {
+            // A grant means that the oldest chunk was read, so the slots fall free in the order they were filled.
+            this.#send({ t: 'packed', id, slot, count: chunk.records.length });
+            slot = (slot + 1) % CREDIT;
+            continue;
+          }
+        }
         this.#send({ t: 'chunk', id, chunk });
         if (chunk.kind === 'end') return;
       }
@@ -269,7 +300,10 @@ class PortAnswer implements AnswerSource {
   readonly checked = true;
   readonly #grant: () => void;
   readonly #forget: (cancelled: boolean) => void;
-  readonly #queue: AnswerChunk[] = [];
+  readonly #queue: (AnswerChunk | PackedRows)[] = [];
+  #slots: RowSlots | undefined;
+  /** The packed chunk given out last: its slot is granted when it is read no more. */
+  #lent = false;
   #head: AnswerHead | undefined;
   #over: RpcError | undefined;
   #done = false;
@@ -308,6 +342,18 @@ class PortAnswer implements AnswerSource {
     this.#wakeUp();
   }
 
+  share(memory: SharedArrayBuffer): void {
+    this.#slots = new RowSlots(memory);
+  }
+
+  takePacked(slot: number, count: number): void {
+    const rows = this.#slots?.rows(slot, count);
+    if (this.#done || rows === undefined) return;
+    this.#produced += count;
+    this.#queue.push(rows);
+    this.#wakeUp();
+  }
+
   finish(error: RpcError, cancelled: boolean): void {
     if (this.#done) return;
     this.#over = error;
@@ -326,10 +372,19 @@ class PortAnswer implements AnswerSource {
   }
 
   async next(): Promise<AnswerChunk> {
+    const chunk = await this.nextPacked();
+    if (chunk.kind !== 'packed') return chunk;
+    return { kind: 'records', records: recordsOf(chunk) };
+  }
+
+  async nextPacked(): Promise<AnswerChunk | PackedRows> {
+    if (this.#lent) this.#grant();
+    this.#lent = false;
     for (;;) {
       const chunk = this.#queue.shift();
       if (chunk !== undefined) {
-        if (chunk.kind !== 'end') this.#grant();
+        if (chunk.kind === 'packed') this.#lent = true;
+        else if (chunk.kind === 'records') this.#grant();
         return chunk;
       }
       if (this.#over !== undefined) throw this.#over;
@@ -360,4 +415,14 @@ class PortAnswer implements AnswerSource {
     this.#wake = undefined;
     wake?.();
   }
+}
+
+function recordsOf({ bytes, ends, count }: PackedRows): readonly AnswerRecord[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const records: AnswerRecord[] = [];
+  for (let i = 0, start = 0; i < count; i++) {
+    records.push({ rejected: false, json: text.toString('utf8', start, ends[i]) });
+    start = ends[i]!;
+  }
+  return records;
 }

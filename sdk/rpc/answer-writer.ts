@@ -13,6 +13,7 @@ import {
   parseRecord,
 } from './answer.ts';
 import { checkHead, endLine, headLine, lineBytes, overWide, recordLine, text } from './answer-lines.ts';
+import { writeRows } from './packed-rows.ts';
 import { MAX_LINE_BYTES } from './frame.ts';
 import { errorPayload, RpcError } from './errors.ts';
 
@@ -28,6 +29,10 @@ export interface LineSink {
   write(lines: string): void;
   /** Resolves when the link can take more; rejects when it is closed. */
   ready(): Promise<void>;
+  /** Room for bytes that the link owns and lends: there are few, who asks waits until the peer has taken one. Rejects when it is closed. */
+  readonly block?: (() => Promise<Buffer>) | undefined;
+  /** Sends what stands in a lent block: whole lines. */
+  readonly send?: ((block: Buffer, length: number) => void) | undefined;
 }
 
 /** Writes the whole answer for `id`. Never rejects for the source's sake; rejects when the link is gone, the source cancelled. */
@@ -65,20 +70,33 @@ class AnswerWriter {
   async run(): Promise<void> {
     checkHead(this.#head);
     if (this.#source.immediate === true && this.#head.itemType !== 'doc') this.#open();
+    const { block, send } = this.#sink;
+    const packed = block !== undefined && send !== undefined && this.#head.itemType === 'map';
     for (;;) {
-      const chunk = await this.#source.next();
+      const chunk = await (packed && this.#streaming
+        ? (this.#source.nextPacked?.() ?? this.#source.next())
+        : this.#source.next());
       if (chunk.kind === 'end') {
         this.#finish(chunk);
         return;
       }
-      this.#take(chunk.records);
-      if (!this.#streaming) continue;
-      try {
-        await this.#sink.ready();
-      } catch (error) {
-        this.linkFailed = true;
-        throw error;
+      if (chunk.kind === 'packed') {
+        this.#ordinal += chunk.count;
+        if (block !== undefined && send !== undefined) await this.#linked(writeRows(this.#id, chunk, { block, send }));
+        continue;
       }
+      this.#take(chunk.records);
+      if (this.#streaming) await this.#linked(this.#sink.ready());
+    }
+  }
+
+  /** What can only fail because the link is gone. */
+  async #linked(wait: Promise<void>): Promise<void> {
+    try {
+      await wait;
+    } catch (error) {
+      this.linkFailed = true;
+      throw error;
     }
   }
 

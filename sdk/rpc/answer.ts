@@ -41,6 +41,18 @@ export interface AnswerEnd {
 
 export type AnswerChunk = { readonly kind: 'records'; readonly records: readonly AnswerRecord[] } | AnswerEnd;
 
+/** Bytes of a packed row at most; longer ones go as records. */
+export const PACKED_ROW_BYTES = 32 * 1024;
+
+/** Rows as bytes of UTF-8, none of them rejected: row `i` begins where the one before ended and stops at `ends[i]`. */
+export interface PackedRows {
+  readonly kind: 'packed';
+  /** Valid until the source is asked again. */
+  readonly bytes: Uint8Array;
+  readonly ends: Uint32Array;
+  readonly count: number;
+}
+
 /** The pull side of an answer. One `next` at a time. */
 export interface AnswerSource {
   readonly head: AnswerHead;
@@ -50,8 +62,17 @@ export interface AnswerSource {
   readonly checked?: boolean | undefined;
   /** Rejects when a record is unusable; the answer is then an `error`, not an end. After the end it is not called again. */
   next(): Promise<AnswerChunk>;
+  /** In place of `next`, from a source that has its rows as bytes, for who can use them so. */
+  readonly nextPacked?: (() => Promise<AnswerChunk | PackedRows>) | undefined;
   /** The consumer is gone. Idempotent; a `next` under way settles soon. */
   cancel(): void;
+}
+
+/** Takes the rows of an answer as they are read from a link, as bytes that are lent for the time of the call. */
+export interface RowSink {
+  /** Asked once, before the first row. A refused answer goes the usual way. */
+  accepts(head: AnswerHead): boolean;
+  row(bytes: Buffer, from: number, to: number, rejected: boolean): void;
 }
 
 export type Outcome = 'done' | 'partial' | 'error' | 'aborted' | 'truncated';

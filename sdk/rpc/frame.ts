@@ -40,7 +40,14 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
 const STEP = { hash: 0, firstDigit: 1, digits: 2, word: 3, item: 4, number: 5, width: 6, text: 7, plain: 8 } as const;
 type Step = (typeof STEP)[keyof typeof STEP];
 
+/** Lines that begin with `prefix` (`#ID row `) and stand whole in a chunk are not given out as lines: `take` gets where the payload is. */
+export interface DirectRows {
+  readonly prefix: Uint8Array;
+  take(chunk: Buffer, from: number, to: number): void;
+}
+
 export class LineSplitter {
+  rows: DirectRows | undefined;
   readonly #onLine: (line: Buffer) => void;
   /** Chunks of the line under way, before the present one. */
   #parts: Buffer[] = [];
@@ -59,10 +66,15 @@ export class LineSplitter {
   /** Where the last line of many chunks was joined, and what is free for the next one. */
   #joined: Buffer | undefined;
   #spare: Buffer | undefined;
+  readonly #lent: boolean;
 
-  /** `onLine` gets each line without its LF. The bytes are the splitter's own chunk: valid as long as the caller keeps them. */
-  constructor(onLine: (line: Buffer) => void) {
+  /**
+   * `onLine` gets each line without its LF. The bytes are the splitter's own chunk: valid as long as the caller keeps them; with `lent`
+   * chunks (a read buffer that is used again) for the time of the call.
+   */
+  constructor(onLine: (line: Buffer) => void, lent = false) {
     this.#onLine = onLine;
+    this.#lent = lent;
   }
 
   /** Bytes of the line that is not whole yet. */
@@ -94,6 +106,11 @@ export class LineSplitter {
     let start = 0;
     let at = 0;
     while (at < bytes.length) {
+      if (this.rows !== undefined && at === start && this.#held === 0 && this.#step === STEP.hash) {
+        at = start = this.#direct(bytes, at, this.rows);
+        if (this.stopped) return;
+        if (at === bytes.length) return;
+      }
       at = this.#advance(bytes, at, start);
       if (at < 0) {
         const end = -at - 1;
@@ -103,7 +120,8 @@ export class LineSplitter {
       }
     }
     if (start < bytes.length) {
-      this.#parts.push(start === 0 ? bytes : bytes.subarray(start));
+      const rest = start === 0 ? bytes : bytes.subarray(start);
+      this.#parts.push(this.#lent ? Buffer.from(rest) : rest);
       this.#held += bytes.length - start;
       if (this.#held > MAX_LINE_BYTES) throw tooLong();
     }
@@ -114,6 +132,25 @@ export class LineSplitter {
     if (this.#stopped || this.#held === 0) return;
     if (this.#step >= STEP.item && this.#step !== STEP.plain) throw new FrameError('an answer line was cut short');
     this.#emit(Buffer.alloc(0), 0, 0);
+  }
+
+  /** Hands rows on as long as they are whole; answers where the first other line begins. */
+  #direct(bytes: Buffer, start: number, rows: DirectRows): number {
+    const { prefix } = rows;
+    for (let line = start; ; ) {
+      let at = line;
+      for (let i = 0; i < prefix.length; i++, at++) if (bytes[at] !== prefix[i]) return line;
+      let width = 0;
+      const digits = at;
+      for (let byte = bytes[at]; byte !== undefined && byte >= 0x30 && byte <= 0x39 && at - digits < 9; byte = bytes[++at]) {
+        width = width * 10 + byte - 0x30;
+      }
+      const end = at + 1 + width;
+      if (at === digits || bytes[at] !== COLON || bytes[end] !== LF || end - line > MAX_LINE_BYTES) return line;
+      rows.take(bytes, at + 1, end);
+      if (this.#stopped || this.rows !== rows) return end + 1;
+      line = end + 1;
+    }
   }
 
   /** Moves on from `at`; answers the next position, or `-(lf + 1)` when a line ends at `lf`. `start` is where the line began here. */

@@ -1,5 +1,5 @@
 /** The reading half of an answer that comes over a link: lines in, a bounded queue of records, chunks out. */
-import type { AnswerChunk, AnswerEnd, AnswerHead, AnswerRecord, AnswerSource } from './answer.ts';
+import type { AnswerChunk, AnswerEnd, AnswerHead, AnswerRecord, AnswerSource, RowSink } from './answer.ts';
 import { type AnswerLine, parseAnswerTail } from './answer-lines.ts';
 import { RpcError } from './errors.ts';
 import type { AnswerWord } from './frame.ts';
@@ -12,6 +12,8 @@ export interface LinkAnswerOwner {
   readonly limitBytes: number;
   /** The queue is past its limit (true) or was emptied (false); `true` back = the link will hold its peer, go on queueing. */
   full(answer: LinkAnswer, full: boolean): boolean;
+  /** The rows of this answer may be handed to `bytes` as they stand in a chunk. */
+  direct(answer: LinkAnswer): void;
   /** The answer is over. `early` = before its last line came: more may follow and mean nothing. */
   forget(answer: LinkAnswer, early: boolean): void;
 }
@@ -21,6 +23,8 @@ export class LinkAnswer implements AnswerSource {
   /** Resolves to this when the head was read; rejects when the whole answer was an `error` or a `nay`. */
   readonly opened: Promise<AnswerSource>;
   readonly #owner: LinkAnswerOwner;
+  readonly #rows: RowSink | undefined;
+  #direct = false;
   #head: AnswerHead | undefined;
   #resolve: (source: AnswerSource) => void = () => undefined;
   #reject: (error: RpcError) => void = () => undefined;
@@ -32,8 +36,9 @@ export class LinkAnswer implements AnswerSource {
   #over: AnswerEnd | RpcError | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(id: string, owner: LinkAnswerOwner) {
+  constructor(id: string, owner: LinkAnswerOwner, rows?: RowSink) {
     this.id = id;
+    this.#rows = rows;
     this.#owner = owner;
     this.opened = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -45,6 +50,12 @@ export class LinkAnswer implements AnswerSource {
   get head(): AnswerHead {
     if (this.#head === undefined) throw new RpcError('error', 'the answer has no head yet');
     return this.#head;
+  }
+
+  /** A row as bytes, where the consumer takes them so. */
+  bytes(chunk: Buffer, from: number, to: number): void {
+    this.#produced++;
+    this.#rows?.row(chunk, from, to, false);
   }
 
   /** Takes one line. `false` = it was unreadable and ended the answer; the link counts it. */
@@ -106,6 +117,8 @@ export class LinkAnswer implements AnswerSource {
     switch (line.kind) {
       case 'top':
         this.#head = line.head;
+        this.#direct = this.#rows?.accepts(line.head) === true;
+        if (this.#direct) this.#owner.direct(this);
         this.#resolve(this);
         return;
       case 'nay': {
@@ -125,6 +138,12 @@ export class LinkAnswer implements AnswerSource {
   #record(record: AnswerRecord): void {
     if (record.rejected) this.#rejected++;
     else this.#produced++;
+    if (this.#direct) {
+      // A line that was cut by the end of a chunk, or one that was rejected.
+      const bytes = Buffer.from(record.json);
+      this.#rows?.row(bytes, 0, bytes.length, record.rejected);
+      return;
+    }
     this.#queue.push(record);
     this.#bytes += record.json.length + RECORD_OVERHEAD;
     if (this.#bytes > this.#owner.limitBytes && !this.#full) {

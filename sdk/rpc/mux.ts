@@ -7,9 +7,9 @@
  */
 import type { Duplex } from 'node:stream';
 import type { EngineMethod, Method, Methods, RecordMethod } from '../../yang/generated/methods.ts';
-import { AnswerReader, type AnswerSource } from './answer.ts';
+import { AnswerReader, type AnswerSource, type RowSink } from './answer.ts';
 import { nayLine } from './answer-lines.ts';
-import { writeAnswer } from './answer-writer.ts';
+import { type LineSink, writeAnswer } from './answer-writer.ts';
 import { Bulk, type BulkHandler } from './bulk.ts';
 import { decodeOutput, decodePayload } from './decode.ts';
 import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
@@ -52,6 +52,8 @@ export interface MuxOptions extends Partial<InboundLimits> {
    * where the link serves that consumer alone (the CLI): everything else on the link waits with it.
    */
   readonly answerPauseMs?: number | undefined;
+  /** The chunks of the stream are lent for the time of their event: it reads into one buffer again and again. */
+  readonly lentChunks?: boolean | undefined;
   /** Default 30 s. */
   readonly writeTimeoutMs?: number | undefined;
   /** Unsent bytes at which the link is given up. Default 64 MiB. */
@@ -108,6 +110,8 @@ export class Mux {
   /** Answers whose consumer lags, with the time they are borne; `undefined` = for ever. */
   readonly #lagging = new Map<LinkAnswer, NodeJS.Timeout | undefined>();
   #settleClosed: (error: RpcError | undefined) => void = () => undefined;
+  /** The answer whose rows the splitter hands over. */
+  #directId = '';
   #lastId = 0;
   #badLines = 0;
   #cause: RpcError | undefined;
@@ -135,9 +139,15 @@ export class Mux {
     this.#answerOwner = {
       limitBytes: options.answerQueueBytes ?? 16 * 1024 * 1024,
       full: (answer, full) => options.whenAnswerFull === 'pause' && this.#pause(answer, full, options.answerPauseMs),
+      direct: (answer) => {
+        const prefix = Buffer.from(`#${answer.id} row `);
+        this.#splitter.rows = { prefix, take: (chunk, from, to) => answer.bytes(chunk, from, to) };
+        this.#directId = answer.id;
+      },
       forget: (answer, early) => this.#forget(answer, early),
     };
-    this.#splitter = new LineSplitter((line) => this.#onLine(line));
+    const lent = options.lentChunks === true;
+    this.#splitter = new LineSplitter((line) => this.#onLine(line, lent), lent);
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('end', () => this.#onEnd());
     stream.on('error', (error) => this.#end(new RpcError('closed', `connection failed: ${messageOf(error)}`, { cause: error })));
@@ -230,12 +240,20 @@ export class Mux {
     this.#outbound.writePlain(`${line}\n`);
   }
 
-  /** Calls a method that is answered by records. Faults surface in the reader. Aborting the signal cancels the answer. */
-  dispatchAnswer<M extends RecordMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
+  /**
+   * Calls a method that is answered by records. Faults surface in the reader. Aborting the signal cancels the answer. Rows that `rows`
+   * accepts go there as they are read, past the reader and its queue; whoever takes them holds the stream back himself.
+   */
+  dispatchAnswer<M extends RecordMethod>(
+    method: M,
+    input: Methods[M]['input'],
+    signal?: AbortSignal,
+    rows?: RowSink,
+  ): AnswerReader {
     let refused: RpcError | undefined;
     const id = signal?.aborted === true ? undefined : this.#request(method, paramsOf(input), (error) => (refused = error));
     if (id === undefined) return new AnswerReader(Promise.reject(refused ?? abortError(signal)));
-    const answer = new LinkAnswer(id, this.#answerOwner);
+    const answer = new LinkAnswer(id, this.#answerOwner, rows);
     this.#answers.set(id, answer);
     const reader = new AnswerReader(answer.opened);
     if (signal !== undefined) {
@@ -384,14 +402,19 @@ export class Mux {
     }
   }
 
-  #onLine(bytes: Buffer): void {
+  #onLine(bytes: Buffer, lent: boolean): void {
+    const line = lent ? parseLine(bytes) : undefined;
+    // Answers are read at once; payloads may be kept.
+    if (line !== undefined && line.kind !== 'answer') {
+      this.#onLine(Buffer.from(bytes), false);
+      return;
+    }
     this.#trace?.('in', bytes.toString('utf8'));
-    if (this.#frequent(bytes)) {
+    if (line === undefined && this.#frequent(bytes)) {
       this.#badLines = 0;
       return;
     }
-    const line = parseLine(bytes);
-    if (this.#route(line)) {
+    if (this.#route(line ?? parseLine(bytes))) {
       this.#badLines = 0;
       return;
     }
@@ -499,7 +522,7 @@ export class Mux {
       this.#sources.set(id, source);
       if (this.#unwanted.delete(id)) source.cancel();
       try {
-        await writeAnswer(id, source, { write: (lines) => this.#write(lines), ready: () => this.#outbound.ready() });
+        await writeAnswer(id, source, this.#lineSink());
       } catch {
         // The link closed under the answer: the source is cancelled, and nobody is left to tell.
       } finally {
@@ -508,8 +531,17 @@ export class Mux {
     },
   };
 
+  /** Blocks bypass the trace, so a link that is traced lends none. */
+  #lineSink(): LineSink {
+    const outbound = this.#outbound;
+    const lines = { write: (text: string) => this.#write(text), ready: () => outbound.ready() };
+    if (this.#trace !== undefined) return lines;
+    return { ...lines, block: () => outbound.block(), send: (block, length) => outbound.sendBlock(block, length) };
+  }
+
   #forget(answer: LinkAnswer, early: boolean): void {
     this.#answers.delete(answer.id);
+    if (this.#directId === answer.id) this.#splitter.rows = undefined;
     if (!early) return;
     this.#abandon(answer.id);
     // Its reply concerns nobody.

@@ -14,6 +14,9 @@ const BLOCKS_KEPT = 4;
 const LF = 0x0a;
 /** `ready()` waits while more than this is unsent. */
 export const READY_BYTES = 1024 * 1024;
+/** Blocks for rows that may be filled or on their way at a time, and bytes of one. */
+const ROW_BLOCKS = 3;
+const ROW_BLOCK_BYTES = 64 * 1024;
 
 export interface OutboundOptions {
   /** A write that does not finish in this time ends the link. */
@@ -39,6 +42,10 @@ export class Outbound {
   #scheduled: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
   #waiting: { resolve: () => void; reject: (error: RpcError) => void }[] = [];
+  /** Row blocks nobody fills or sends now; those there are in all. */
+  readonly #rowBlocks: Buffer[] = [];
+  #rowBlockCount = 0;
+  #wanting: { resolve: (block: Buffer) => void; reject: (error: RpcError) => void }[] = [];
   #closed: RpcError | undefined;
 
   constructor(stream: Duplex, options: OutboundOptions) {
@@ -87,6 +94,26 @@ export class Outbound {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
+  /** Bytes to fill; whoever gets them gives them back by `sendBlock`. Waits until one is free; rejects when the link closes. */
+  block(): Promise<Buffer> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    const free = this.#rowBlocks.pop();
+    if (free !== undefined) return Promise.resolve(free);
+    if (this.#rowBlockCount < ROW_BLOCKS) {
+      this.#rowBlockCount++;
+      return Promise.resolve(Buffer.allocUnsafeSlow(ROW_BLOCK_BYTES));
+    }
+    return new Promise((resolve, reject) => this.#wanting.push({ resolve, reject }));
+  }
+
+  /** Sends the beginning of a block, after what was written before. */
+  sendBlock(block: Buffer, length: number): void {
+    if (this.#closed !== undefined) return;
+    this.flush();
+    if (length === 0) this.#freed(block);
+    else this.#send(block.subarray(0, length), undefined, block);
+  }
+
   flush(): void {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
@@ -105,10 +132,19 @@ export class Outbound {
     clearTimeout(this.#timer);
     this.#text = '';
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
+    for (const waiter of this.#wanting.splice(0)) waiter.reject(error);
+    this.#rowBlocks.length = 0;
   }
 
-  /** `block`: what `bytes` lie in, ours again when they are sent. */
-  #send(bytes: Uint8Array, block?: Buffer): void {
+  #freed(block: Buffer): void {
+    const free = this.#reuse ? block : Buffer.allocUnsafeSlow(ROW_BLOCK_BYTES);
+    const waiter = this.#wanting.shift();
+    if (waiter === undefined) this.#rowBlocks.push(free);
+    else waiter.resolve(free);
+  }
+
+  /** `block` or `rows`: what `bytes` lie in, ours again when they are sent. */
+  #send(bytes: Uint8Array, block?: Buffer, rows?: Buffer): void {
     this.#inFlight += bytes.length;
     if (this.#inFlight > this.#options.limitBytes) {
       this.#options.onFailure(new RpcError('closed', `peer does not read: ${this.#inFlight} bytes unsent`));
@@ -120,6 +156,7 @@ export class Outbound {
     this.#stream.write(bytes, (error) => {
       if (error !== null && error !== undefined) return;
       if (this.#reuse && block !== undefined && this.#blocks.length < BLOCKS_KEPT) this.#blocks.push(block);
+      if (rows !== undefined && this.#closed === undefined) this.#freed(rows);
       this.#sent(bytes.length);
     });
   }
