@@ -22,7 +22,8 @@ export class RouteText {
   readonly #attributes: AttributeTable;
   readonly #query: Query;
   readonly #cursor = new AttributeCursor();
-  readonly #known = new Map<number, BlockText>();
+  /** Replaced, never cleared: a cleared map's old table points to the new one, and one that has grown old keeps all that follow. */
+  #known = new Map<number, BlockText>();
   readonly #bytes = new Uint8Array(0x10000);
 
   constructor(attributes: AttributeTable, query: Query) {
@@ -37,7 +38,7 @@ export class RouteText {
 
   /** Forgets every block: between two slices a handle may have come to name another. */
   forget(): void {
-    this.#known.clear();
+    this.#known = new Map();
   }
 
   /** True when the filters on AS path and community let the block through. */
@@ -72,7 +73,7 @@ export class RouteText {
   #text(handle: number): BlockText {
     const known = this.#known.get(handle);
     if (known !== undefined) return known;
-    if (this.#known.size >= REMEMBERED) this.#known.clear();
+    if (this.#known.size >= REMEMBERED) this.#known = new Map();
     const made = this.#make(handle);
     this.#known.set(handle, made);
     return made;
