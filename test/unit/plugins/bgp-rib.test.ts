@@ -66,18 +66,21 @@ test('it declares its commands, their older names and fields', async () => {
 
 test('best routes are published at a flush, each changed prefix once', async () => {
   const { routes, a, b } = await pair();
+  // An empty table is named when a peer comes up, so that exporters have it before the first route.
+  assert.ok(routes.published.length > 0 && routes.published.every((one) => one.prefixes.length === 0));
+  const named = routes.published.length;
   routes.announce(a, ['198.51.100.0/24', '203.0.113.0/24'], { path: [1, 2] });
   routes.announce(b, ['198.51.100.0/24'], { path: [3] });
-  assert.equal(routes.published.length, 0);
+  assert.equal(routes.published.length, named);
   routes.flush();
   routes.flush();
   assert.deepEqual(
-    routes.published.map((one) => one.prefixes),
+    routes.published.slice(named).map((one) => one.prefixes),
     [['198.51.100.0/24 b', '203.0.113.0/24 a']],
   );
   routes.withdraw(b, ['198.51.100.0/24']);
   routes.flush();
-  assert.deepEqual(routes.published[1]?.prefixes, ['198.51.100.0/24 a']);
+  assert.deepEqual(routes.published.at(-1)?.prefixes, ['198.51.100.0/24 a']);
 });
 
 test('it counts the routes of a peer and family for the prefix limits', async () => {
