@@ -32,6 +32,7 @@ import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import type { Log } from './core/log.ts';
 import { RootLog } from './core/root-log.ts';
 import { type FileText, readSettled } from './core/settled-file.ts';
+import { releaseYoungHeap } from './core/young-heap.ts';
 import { DnsLookup } from './host/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin } from './host/plan.ts';
@@ -376,6 +377,7 @@ class Daemon {
     await applyPeers(parts, config.reactor);
     if (bus.writesUpdates) await warmUpEvents(registry, rootLog.log('bus'));
     await reactor.start();
+    releaseYoungHeap();
     service.ready(this.#status(), () => reactor.statistics());
     const facts = { peers: config.reactor.peers.length, plugins: host.list().length, socket: door.path };
     if (this.#options.quiet === true) log.info(facts, 'zest ready');

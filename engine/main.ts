@@ -52,6 +52,8 @@ async function run(): Promise<void> {
     runDaemon: async (options) => {
       // Before anything is loaded: a SIGHUP that comes early must not end the process.
       process.on('SIGHUP', () => void daemon?.reload());
+      const { holdYoungHeap } = await import('./core/young-heap.ts');
+      holdYoungHeap();
       const { runDaemon } = await import('./daemon.ts');
       daemon = runDaemon({ ...options, env: process.env, version: VERSION });
       if (interruption.signal.aborted) daemon.stop('SIGTERM');
