@@ -16,6 +16,8 @@ export interface TableOptions {
 
 const FIRST_SLOTS = 1 << 18;
 const WIDE_SLOTS = 1 << 21;
+/** Words of a page of memory, or less. */
+const PAGE = 1024;
 /** In `lengths`: the row is free, and `addresses` holds the row freed before it, plus one. */
 const FREE = 0xff;
 
@@ -31,6 +33,8 @@ export class Ipv4Table {
   #free = 0;
   #slots = new Uint32Array(2 * FIRST_SLOTS);
   #mask = FIRST_SLOTS - 1;
+  /** The slots to grow into, reserved with the rest: the collector runs when memory of this size comes, and would run among the routes. */
+  #wide: Uint32Array<ArrayBuffer> | undefined;
   /** What `warm` looked at: written, so that the compiler cannot leave the looking out. */
   warmed = 0;
   readonly #limit: number;
@@ -42,6 +46,7 @@ export class Ipv4Table {
     this.#seed = options.seed ?? 0x2545f491;
     this.addresses = new Uint32Array(this.#capacity);
     this.lengths = new Uint8Array(this.#capacity);
+    if (this.#capacity >= WIDE_SLOTS) this.#wide = new Uint32Array(2 * WIDE_SLOTS);
   }
 
   /** Row of the prefix, -1 when it is not there. `address` is u32, bits past the length zero. */
@@ -141,10 +146,13 @@ export class Ipv4Table {
     return hash ^ (hash >>> 13);
   }
 
-  /** Slots are written all over and so cannot be reserved: few large steps, then doubling. Rows are walked in the order they came. */
+  /** Slots are written all over, so that many are resident whole: one large step when the first are full, then doubling. Rows are walked in the order they came. */
   #rebuild(): void {
     const length = (this.#mask + 1) * (this.#mask + 1 < WIDE_SLOTS ? 8 : 2);
-    const slots = new Uint32Array(2 * length);
+    const slots = this.#wide ?? new Uint32Array(2 * length);
+    this.#wide = undefined;
+    // Each page written once, in order: a page that is read first is mapped twice.
+    for (let i = 0; i < slots.length; i += PAGE) slots[i] = 0;
     const mask = length - 1;
     for (let row = 0; row < this.used; row++) {
       const lengthBits = this.lengths[row]!;
