@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { generator } from './load.ts';
 import { generatedModes, type Measure, type Mode } from './modes.ts';
 import { ownModes } from './own-modes.ts';
+import { processModes } from './process-modes.ts';
 import { prepare } from './program.ts';
 import { asRun, commit, median, ratios, type Run, save, valuesOf } from './results.ts';
 import { inUnit, significant } from './units.ts';
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
   });
   const folder = prepare();
   const driven = generatedModes(folder);
-  const all = [...driven, ...ownModes(folder)];
+  const all = [...driven, ...ownModes(folder), ...processModes(folder)];
   if (values.help) {
     say('npm run bench:daemon -- [MODE…] [--n N,…] [--reps R] [--json] [--save]');
     for (const mode of all) say(`  ${mode.name.padEnd(18)} ${mode.what}`);

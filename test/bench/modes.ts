@@ -8,7 +8,7 @@ export interface Measure {
   /** Field of a run. */
   readonly field: string;
   readonly title: string;
-  readonly unit: 's' | 'ms' | 'B' | 'MB' | 'routes/s' | 'µs';
+  readonly unit: 's' | 'ms' | 'B' | 'MB' | 'routes/s' | 'µs' | '%';
   readonly better: 'less' | 'more';
   /** First target and goal: ratios to the rival where there is one, else values. */
   readonly target?: number;

@@ -14,21 +14,26 @@ import type { Mode } from './modes.ts';
 import { PROGRAM, VERSION } from './program.ts';
 import { type ConfigParts, zestConfig } from './zest-config.ts';
 
-interface Crowd {
+export interface Crowd {
   readonly receivers: number;
   readonly prefixes: number;
   readonly holdSeconds?: number;
   readonly seconds?: number;
+  readonly rounds?: number;
   readonly stay?: boolean;
 }
 
 /** The neighbours' process and what it says, line by line. */
-class CrowdProcess {
+export class CrowdProcess {
   readonly child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(folder: string, port: number, { receivers, prefixes, holdSeconds = 180, seconds = 0, stay = false }: Crowd) {
-    const options = JSON.stringify({ port, receivers, prefixes, holdSeconds, seconds, stay });
+  constructor(
+    folder: string,
+    port: number,
+    { receivers, prefixes, holdSeconds = 180, seconds = 0, rounds = 0, stay = false }: Crowd,
+  ) {
+    const options = JSON.stringify({ port, receivers, prefixes, holdSeconds, seconds, rounds, stay });
     this.child = spawn(process.execPath, [join(folder, 'crowd.js'), options], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.child.stdout! })[Symbol.asyncIterator]();
   }
@@ -54,7 +59,7 @@ const addresses = (receivers: number): readonly (readonly [string, number])[] =>
 ];
 
 /** The generator's template, filled in here. */
-function filled(parts: ConfigParts, port: number, receivers: number): string {
+export function filled(parts: ConfigParts, port: number, receivers: number): string {
   return zestConfig(parts)
     .split('\n')
     .flatMap((line) =>
@@ -67,13 +72,13 @@ function filled(parts: ConfigParts, port: number, receivers: number): string {
     .replaceAll('${DUT_AS}', '65000');
 }
 
-interface Running {
+export interface Running {
   readonly pid: number;
   readonly zest?: ZestProcess;
   stop(): Promise<unknown>;
 }
 
-async function startZest(port: number, receivers: number, parts: ConfigParts): Promise<Running> {
+export async function startZest(port: number, receivers: number, parts: ConfigParts): Promise<Running> {
   // Whoever hangs in a bench is meant to.
   const zest = await ZestProcess.start(filled(parts, port, receivers), { ze_plugin_delivery_timeout: '10m' });
   return { pid: zest.child.pid ?? 0, zest, stop: () => zest.stop() };
@@ -118,7 +123,7 @@ function listens(port: number): Promise<true | undefined> {
 }
 
 /** A daemon and its neighbours for the time of `work`; what it returns is the run. */
-async function among(
+export async function among(
   start: (port: number) => Promise<Running>,
   folder: string,
   crowd: Crowd,

@@ -1,8 +1,8 @@
 // Neighbours by the hundred in one process: a sender at 127.0.0.2 (AS 65001) that announces a table, withdraws it, announces it again, and
 // receivers (127.1.0.1 on, AS 65002 on) that count what the daemon passes on; every session minds how long it waits for KEEPALIVEs.
-//   crowd.js '{"port":1,"receivers":1,"prefixes":1000,"holdSeconds":180,"seconds":0,"stay":false}'
+//   crowd.js '{"port":1,"receivers":1,"prefixes":1000,"holdSeconds":180,"seconds":0,"rounds":0,"stay":false}'
 // One JSON line when every session is up, one at the end. With `seconds` the table goes out and in until so much time has passed; with
-// `stay` the table stays announced, and the process until it is told to end.
+// `rounds` so many times, a line and a pause after each; with `stay` the table stays announced, and the process until it is told to end.
 import { connect, type Socket } from 'node:net';
 
 interface Options {
@@ -11,11 +11,13 @@ interface Options {
   readonly prefixes: number;
   readonly holdSeconds: number;
   readonly seconds: number;
+  readonly rounds: number;
   readonly stay: boolean;
 }
 
 const PER_SET = 5;
 const RETRY_MS = 200;
+const ROUND_PAUSE_MS = 500;
 const [OPEN, UPDATE, NOTIFICATION, KEEPALIVE] = [1, 2, 3, 4];
 const options = JSON.parse(process.argv[2] ?? '{}') as Options;
 const now = (): number => performance.now();
@@ -198,6 +200,11 @@ for (let rounds = 1; ; rounds++) {
   const taken = await round(sender, gone, (it) => it.withdrawn, rounds * options.prefixes);
   if (rounds === 1) line['withdraw_s'] = taken;
   line['rounds'] = rounds;
+  if (options.rounds > 0) {
+    process.stdout.write(`${JSON.stringify({ round: rounds, put_s: put, taken_s: taken })}\n`);
+    await new Promise((resolve) => setTimeout(resolve, ROUND_PAUSE_MS));
+    if (rounds < options.rounds) continue;
+  }
   if (now() - start >= options.seconds * 1000) break;
 }
 line['keepalive_gap_ms'] = Math.max(...all.map((it) => it.gap()));
