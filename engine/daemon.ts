@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReactorPort } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
+import { ReportBus } from './bus/reports.ts';
 import { CodecRegistry, type NlriCaller } from './codec/registry.ts';
 import { RouteCommands } from './codec/route-command.ts';
 import { WireCodec } from './codec/wire-codec.ts';
@@ -25,6 +26,7 @@ import { engineServices } from './compose/services.ts';
 import { type ReloadOutcome, Transactions } from './compose/transactions.ts';
 import type { RunningConfig } from './config/running.ts';
 import type { LoadOptions, LoadResult } from './config/load.ts';
+import { secretsOf } from './config/secret.ts';
 import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
@@ -117,6 +119,7 @@ class Daemon {
       return EXIT_FAILED;
     }
     this.#rootLog = new RootLog(logSettings(loaded.config), sink.value);
+    this.#rootLog.scrubber.set(secretsOf(loaded.config.tree));
     this.#log = this.#rootLog.log('daemon');
     this.#service = new ServiceLife({
       settings: loaded.config.environment,
@@ -224,7 +227,13 @@ class Daemon {
       encodeNlri: (plugin, input) => this.#nlri().encodeNlri(plugin, input),
     };
     const codec = new WireCodec(registry, codecs);
-    const bus = new EventBus({ clock, log: rootLog.log('bus'), registry, read: (question) => codec.answer(question) });
+    const bus = new EventBus({
+      clock,
+      log: rootLog.log('bus'),
+      registry,
+      reports: new ReportBus(() => clock.wall(), undefined, rootLog.scrubber.value),
+      read: (question) => codec.answer(question),
+    });
     bus.setBindings(bindingsByPeer(config));
     const questions = new Questions({
       clock,
@@ -337,6 +346,7 @@ class Daemon {
         this.stop(`plugin ${plugin} failed`);
       },
       trace: stageLog(rootLog),
+      scrub: rootLog.scrubber.text,
       onMoved: () => {
         questions.moved(reactor);
         reactor.awaitReady(this.#host?.sessionReporters() ?? []);
@@ -399,6 +409,8 @@ class Daemon {
     if (this.#isStopping()) return STOPPING;
     if (!loaded.ok) return this.#refuse(loaded.errors);
     if (file.ok) this.#configs?.note(loaded.config, file.text);
+    const before = this.#configs?.active.tree;
+    this.#rootLog?.scrubber.set([before, loaded.config.tree].flatMap((tree) => (tree === undefined ? [] : secretsOf(tree))));
     const outcome = await running.transactions.run(loaded.config, loaded.warnings);
     if (this.#isStopping()) return STOPPING;
     if (!outcome.ok) return this.#refuse(outcome.errors, outcome.detail);
@@ -406,7 +418,8 @@ class Daemon {
     return outcome;
   }
 
-  #refuse(errors: readonly string[], detail: Readonly<Record<string, unknown>> = {}): ReloadOutcome {
+  #refuse(said: readonly string[], detail: Readonly<Record<string, unknown>> = {}): ReloadOutcome {
+    const errors = this.#rootLog?.scrubber.value(said) ?? said;
     this.#log?.error({ errors }, 'reload refused, the running configuration stays');
     this.#running?.bus.report({
       severity: 'error',

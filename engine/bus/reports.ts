@@ -27,6 +27,7 @@ export interface ReportLimits {
 export class ReportBus {
   readonly #wall: () => number;
   readonly #limits: ReportLimits;
+  readonly #scrub: <T>(value: T) => T;
   /** By code and subject, oldest update first. */
   readonly #warnings = new Map<string, ReportEntry>();
   readonly #errors: ReportEntry[] = [];
@@ -34,9 +35,15 @@ export class ReportBus {
   /** Entries pushed out of the ring or the table, never shown again. */
   forgotten = 0;
 
-  constructor(wall: () => number, limits: ReportLimits = { errors: ERROR_RING, warnings: WARNING_LIMIT }) {
+  /** `scrub` takes out of plain data what nobody may see. */
+  constructor(
+    wall: () => number,
+    limits: ReportLimits = { errors: ERROR_RING, warnings: WARNING_LIMIT },
+    scrub: <T>(value: T) => T = (value) => value,
+  ) {
     this.#wall = wall;
     this.#limits = limits;
+    this.#scrub = scrub;
   }
 
   report(report: Report): void {
@@ -53,8 +60,8 @@ export class ReportBus {
       code: report.code,
       severity: report.severity,
       subject: report.subject,
-      message: report.message,
-      detail: report.detail,
+      message: this.#scrub(report.message),
+      detail: this.#scrub(report.detail),
       raised: before?.raised ?? now,
       updated: now,
     };

@@ -1,9 +1,10 @@
 // Events of namespace `config`: what a transaction says goes through the bus, secrets masked; and the tap by which it waits for readiness.
 import { configSchema } from '../config/load.ts';
+import { secretNames } from '../config/secret.ts';
 import type { EventTap } from '../config/transaction/readiness.ts';
 import type { EventSink } from '../config/transaction/participant.ts';
 import { type EventBus, MAX_EMITTED } from '../bus/bus.ts';
-import { extension, isParent, type SchemaNode } from '../../yang/compile/schema.ts';
+import type { SchemaNode } from '../../yang/compile/schema.ts';
 
 const NAMESPACE = 'config';
 const TYPES = [
@@ -20,10 +21,12 @@ const NOBODY = '';
 
 export class ConfigEvents {
   readonly #bus: EventBus;
-  #secrets: ReadonlySet<string> | undefined;
+  readonly #schema: () => SchemaNode;
+  #secrets: { readonly schema: SchemaNode; readonly names: ReadonlySet<string> } | undefined;
 
-  constructor(bus: EventBus) {
+  constructor(bus: EventBus, schema: () => SchemaNode = () => configSchema().root) {
     this.#bus = bus;
+    this.#schema = schema;
     for (const type of TYPES) bus.types.register(NAMESPACE, type);
   }
 
@@ -69,17 +72,11 @@ export class ConfigEvents {
     );
   }
 
-  /** Leaf names that the schema calls sensitive anywhere. */
+  /** Of the schema in force, with what plugins brought. */
   #secretNames(): ReadonlySet<string> {
-    if (this.#secrets !== undefined) return this.#secrets;
-    const names = new Set<string>();
-    const walk = (node: SchemaNode): void => {
-      if (extension(node, 'sensitive') !== undefined) names.add(node.name);
-      if (isParent(node)) for (const child of node.children) walk(child);
-    };
-    walk(configSchema().root);
-    this.#secrets = names;
-    return names;
+    const schema = this.#schema();
+    if (this.#secrets?.schema !== schema) this.#secrets = { schema, names: secretNames(schema) };
+    return this.#secrets.names;
   }
 }
 

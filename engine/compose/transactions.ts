@@ -42,7 +42,7 @@ export class Transactions {
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
-    this.#events = new ConfigEvents(parts.bus);
+    this.#events = new ConfigEvents(parts.bus, () => (parts.configs.candidate ?? parts.configs.active).syntax.schema);
   }
 
   /**

@@ -23,6 +23,7 @@ import {
   type Member,
   type SyntaxTree,
 } from './syntax-tree.ts';
+import { decodeSecret, SECRET_PREFIX } from './secret.ts';
 import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
 import { FAMILY_EXPECTED, type Validators } from './validators.ts';
 
@@ -202,7 +203,7 @@ export class Parser {
       }
       if (taken === undefined) this.lexer.next();
       this.keep(token, head);
-      text = canonical(schema.type, token.text);
+      text = this.#secret(schema, canonical(schema.type, token.text), token, path);
       place = token;
       this.check(schema, text, place, path);
     }
@@ -217,7 +218,15 @@ export class Parser {
     }
     const statement = { kind: 'leaf' as const, ...this.written(schema.name, head), place, schema, value: text };
     this.index.add(where.into, statement);
-    statement.trailing = this.end(path, head);
+    statement.trailing = this.end(path, head, isSecret(schema));
+  }
+
+  /** A secret that is stored encoded, in plain. */
+  #secret(schema: LeafNode, text: string, place: Place, path: string): string {
+    if (!isSecret(schema) || !text.startsWith(SECRET_PREFIX)) return text;
+    const plain = decodeSecret(text);
+    if (plain === undefined) this.findings.fault(place, path, `${path}: what follows ${SECRET_PREFIX} is no encoded secret`);
+    return plain ?? text;
   }
 
   check(schema: LeafNode | LeafListNode, text: string, place: Place, path: string): void {
@@ -228,7 +237,9 @@ export class Parser {
     if (fault === undefined) return;
     if (fault.expected?.includes(FAMILY_EXPECTED) === true) this.findings.unknownNames++;
     this.findings.valueFaults++;
-    this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
+    if (isSecret(schema))
+      this.findings.fault(place, path, `${path}: the value is not ${fault.expected ?? 'a value of its type'}`);
+    else this.findings.fault(place, path, `${path}: ${fault.message}`, { expected: fault.expected, hint: fault.hint });
   }
 
   #leafList(where: Where, schema: LeafListNode, head: Head, path: string): void {
@@ -373,11 +384,14 @@ export class Parser {
   }
 
   /** Takes the `;` of a statement; answers the comment behind it. What stands before the `;` instead is a fault. */
-  end(path: string, head: Head): string {
+  /** `secret`: what stands before may be half of one. */
+  end(path: string, head: Head, secret = false): string {
     const token = this.lexer.peek();
     if (token.kind !== ';') {
       if (token.kind !== 'end') {
-        this.unexpected(token, path, '";"');
+        if (secret)
+          this.findings.fault(token, path, 'expected ";" behind the value, found more words: quote it', { expected: '";"' });
+        else this.unexpected(token, path, '";"');
         if (token.kind !== '}') this.recover();
       }
       return '';
@@ -421,6 +435,10 @@ export class Parser {
 export function join(path: string, name: string): string {
   const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
   return path === '' ? short : `${path}/${short}`;
+}
+
+function isSecret(schema: LeafNode | LeafListNode): boolean {
+  return extension(schema, 'sensitive') !== undefined;
 }
 
 export function describe(token: Token): string {

@@ -1,6 +1,7 @@
 // Syntax tree to hierarchical text: four blanks a level, comments kept, values quoted where they must be. What is printed
 // reads back as the same tree.
-import { extension } from '../../yang/compile/schema.ts';
+import { extension, type LeafNode } from '../../yang/compile/schema.ts';
+import { encodeSecret, SECRET_MASK } from './secret.ts';
 import {
   append,
   type ConfigStatement,
@@ -13,15 +14,16 @@ import {
 } from './syntax-tree.ts';
 
 const INDENT = '    ';
-const MASK = '********';
 
 export interface PrintOptions {
-  /** Show secrets; else they are masked (and the text does not read back as the same tree). Default true. */
-  readonly secrets?: boolean;
+  /**
+   * Secrets as files hold them, `$9$…` (the default); true: as they are; false: masked, and the text does not read back as the same tree.
+   */
+  readonly secrets?: boolean | 'encoded';
 }
 
 export function printConfig(tree: SyntaxTree, options: PrintOptions = {}): string {
-  const printer = new Printer(options.secrets ?? true);
+  const printer = new Printer(options.secrets ?? 'encoded');
   printer.statements(tree.children, '');
   printer.comments(tree.closing, '');
   return printer.text();
@@ -29,9 +31,15 @@ export function printConfig(tree: SyntaxTree, options: PrintOptions = {}): strin
 
 /** One statement as hierarchical text. */
 export function printStatement(statement: ConfigStatement, options: PrintOptions = {}): string {
-  const printer = new Printer(options.secrets ?? true);
+  const printer = new Printer(options.secrets ?? 'encoded');
   printer.statements([statement], '');
   return printer.text();
+}
+
+/** A leaf's value as it is printed: see `PrintOptions.secrets`. */
+function secretText(schema: LeafNode, value: string, secrets: boolean | 'encoded'): string {
+  if (secrets === true || extension(schema, 'sensitive') === undefined) return value;
+  return secrets === 'encoded' ? encodeSecret(value) : SECRET_MASK;
 }
 
 /** A value as the parser reads it back: quoted when it is empty, holds a separator, or could be taken for something else. */
@@ -43,9 +51,9 @@ export function quote(value: string): string {
 
 class Printer {
   readonly #lines: string[] = [];
-  readonly #secrets: boolean;
+  readonly #secrets: boolean | 'encoded';
 
-  constructor(secrets: boolean) {
+  constructor(secrets: boolean | 'encoded') {
     this.#secrets = secrets;
   }
 
@@ -133,7 +141,7 @@ class Printer {
     entries.forEach((entry, index) => {
       const start = this.#before(index === 0 ? { ...entry, blank: false } : entry, inner);
       const head = `${start}${entry.keys.map(quote).join(' ')}`;
-      const words = positional(entry);
+      const words = positional(entry, this.#secrets);
       if (words === undefined) this.#block(head, entry, inner);
       else this.#line(`${[head, ...words].join(' ')};`, entry.trailing);
     });
@@ -146,7 +154,7 @@ function isInline(statement: ConfigStatement): boolean {
 }
 
 /** The entry's fields as words in the schema's order, when they can be written so. */
-export function positional(entry: EntryStatement): string[] | undefined {
+export function positional(entry: EntryStatement, secrets: boolean | 'encoded' = 'encoded'): string[] | undefined {
   if (entry.closing.length > 0) return undefined;
   const fields = entry.schema.children.filter((child) => !entry.schema.keys.includes(child.name));
   const words: string[] = [];
@@ -154,7 +162,7 @@ export function positional(entry: EntryStatement): string[] | undefined {
     if (child.comments.length > 0 || child.trailing !== '' || child.inactive || fields[index]?.name !== child.name)
       return undefined;
     if (child.kind === 'leaf-list' && child.members.some((member) => member.inactive)) return undefined;
-    if (child.kind === 'leaf') words.push(quote(child.value));
+    if (child.kind === 'leaf') words.push(quote(secretText(child.schema, child.value, secrets)));
     else if (child.kind === 'leaf-list' && index === entry.children.length - 1) append(words, child.members.map(rawWord));
     else return undefined;
   }
@@ -166,10 +174,10 @@ function rawWord(member: Member): string {
   return '[]()'.includes(member.text) && member.text.length === 1 ? member.text : quote(member.text);
 }
 
-/** The value behind its blank; masked when it is a secret and these are not shown. */
-export function leafText({ schema, value }: LeafStatement, { secrets = true }: PrintOptions = {}): string {
+/** The value behind its blank. */
+export function leafText({ schema, value }: LeafStatement, { secrets = 'encoded' }: PrintOptions = {}): string {
   if (schema.type.base === 'empty') return '';
-  return !secrets && extension(schema, 'sensitive') !== undefined ? ` ${MASK}` : ` ${quote(value)}`;
+  return ` ${quote(secretText(schema, value, secrets))}`;
 }
 
 export function membersText(statement: LeafListStatement): string {

@@ -2,6 +2,7 @@
 // the last records for `log recent`.
 import pino from 'pino';
 import type { Log } from './log.ts';
+import { Scrubber } from './scrub.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'disabled'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -51,6 +52,8 @@ const RECENT_LIMIT = 1000;
 
 export class RootLog {
   readonly sink: LogSink;
+  /** What no record shows. */
+  readonly scrubber = new Scrubber();
   readonly #pino: pino.Logger;
   readonly #recent: RecentRecord[] = [];
   /** Every subsystem that has asked for its log. */
@@ -72,7 +75,7 @@ export class RootLog {
         formatters: { level: (label) => ({ level: label }) },
         redact: { paths: ['secret', 'token', 'password', '*.secret', '*.token', '*.password'], censor: '(secret)' },
       },
-      sink,
+      { write: (line: string) => sink.write(this.scrubber.text(line)) },
     );
   }
 
@@ -130,7 +133,7 @@ export class RootLog {
 
   /** The newest last. */
   recent(): readonly RecentRecord[] {
-    return this.#recent;
+    return this.#recent.map((record) => this.scrubber.value(record));
   }
 
   /** Writes out what is held; for the end of the process. */

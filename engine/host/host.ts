@@ -67,6 +67,8 @@ export interface HostOptions {
   /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */
   readonly onFatal: (plugin: string, reason: string) => void;
   readonly trace?: ((event: StageEvent) => void) | undefined;
+  /** Takes out of a text what nobody may see: a plugin may quote a secret it was given. */
+  readonly scrub?: ((text: string) => string) | undefined;
   /** A plugin is in another state: who runs, and so what is declared, may have changed. */
   readonly onMoved?: (() => void) | undefined;
 }
@@ -270,7 +272,7 @@ export class PluginHost implements NlriCaller {
         events: statistics?.events ?? 0,
         dropped: statistics?.dropped ?? 0,
         since: life.since,
-        lastError: life.lastError,
+        lastError: this.#options.scrub?.(life.lastError) ?? life.lastError,
       };
     });
   }
