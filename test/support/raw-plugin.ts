@@ -13,7 +13,8 @@ const options: Record<string, string | undefined> = Object.fromEntries(
 const { ZE_PLUGIN_HUB_HOST: host, ZE_PLUGIN_HUB_PORT: port, ZE_PLUGIN_CA_PEM: ca } = process.env;
 const name = process.env['ZE_PLUGIN_NAME'] ?? 'raw-plugin';
 const token = options['how'] === 'wrong-token' ? 'x'.repeat(64) : process.env['ZE_PLUGIN_HUB_TOKEN'];
-const forever = (): Promise<void> => new Promise(() => undefined);
+/** With a timer: a socket that is not read and has nothing to write keeps no process alive. */
+const forever = (): Promise<void> => new Promise(() => setInterval(() => undefined, 60_000));
 
 const socket = connect({ host: host ?? '', port: Number(port), ca: ca ?? '', minVersion: 'TLSv1.3' });
 socket.on('error', () => process.exit(1));
