@@ -197,13 +197,13 @@ export class Mux {
         reject(abortError(signal));
         return;
       }
-      const id = this.#request(method, params, reject);
-      if (id === undefined) return;
+      // Known before anything is written: a pipe in memory may bring the answer while it is.
+      const id = this.#lastId + 1;
       const waiter: CallWaiter = { resolve, reject };
       if (signal !== undefined) {
         const give = (): void => {
-          this.#calls.delete(Number(id));
-          this.#abandon(id);
+          this.#calls.delete(id);
+          this.#abandon(String(id));
           reject(abortError(signal));
         };
         signal.addEventListener('abort', give, { once: true });
@@ -216,14 +216,16 @@ export class Mux {
           reject(error);
         };
       }
-      this.#calls.set(Number(id), waiter);
+      this.#calls.set(id, waiter);
+      if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.delete(id);
     });
   }
 
   /** `callRaw` for who has tens of thousands of calls under way: no promise, the waiter is the caller's own object. */
   callWaiter(method: string, params: string, waiter: CallWaiter): void {
-    const id = this.#request(method, params, (error) => waiter.reject(error));
-    if (id !== undefined) this.#calls.set(Number(id), waiter);
+    const id = this.#lastId + 1;
+    this.#calls.set(id, waiter);
+    if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.delete(id);
   }
 
   /** The same for params of which the caller knows that they are ASCII, without LF, and far from a line's limit. */
