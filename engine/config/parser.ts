@@ -203,7 +203,7 @@ export class Parser {
       }
       if (taken === undefined) this.lexer.next();
       this.keep(token, head);
-      text = this.#secret(schema, canonical(schema.type, token.text), token, path);
+      text = this.plain(schema, canonical(schema.type, token.text), token, path);
       place = token;
       this.check(schema, text, place, path);
     }
@@ -222,7 +222,7 @@ export class Parser {
   }
 
   /** A secret that is stored encoded, in plain. */
-  #secret(schema: LeafNode, text: string, place: Place, path: string): string {
+  plain(schema: LeafNode, text: string, place: Place, path: string): string {
     if (!isSecret(schema) || !text.startsWith(SECRET_PREFIX)) return text;
     const plain = decodeSecret(text);
     if (plain === undefined) this.findings.fault(place, path, `${path}: what follows ${SECRET_PREFIX} is no encoded secret`);

@@ -195,7 +195,7 @@ export class PathReader {
   }
 
   #value(leaf: LeafNode, which: Which, text: string, place: Place): 'done' {
-    const value = canonical(leaf.type, text);
+    const value = this.#parser.plain(leaf, canonical(leaf.type, text), place, this.#path);
     if (this.#intent === 'make') this.#parser.check(leaf, value, place, this.#path);
     this.#targets.push({ kind: 'leaf', schema: leaf, value, ...plain(which), place });
     return 'done';
@@ -285,7 +285,7 @@ export class PathReader {
       } else if (field.kind === 'leaf' && (token.kind === 'word' || token.kind === 'string')) {
         lexer.next();
         this.#parser.keep(token, head);
-        const value = canonical(field.type, token.text);
+        const value = this.#parser.plain(field, canonical(field.type, token.text), token, path);
         if (this.#intent === 'make') this.#parser.check(field, value, token, path);
         this.#targets.push({ kind: 'leaf', schema: field, value, inactive: false, ordinal: 0, place: token });
       } else return this.#refuse('the end of the line');
