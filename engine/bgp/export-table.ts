@@ -89,7 +89,10 @@ class ExportGroup {
     );
   }
 
-  /** `fresh`: the peer has nothing yet, and listens at once when there is nothing; else it has what another group sent it, and gets all of it anew. */
+  /**
+   * `fresh`: the peer has nothing yet, and listens at once when the table is empty; else it has what another group sent it, and gets all of
+   * it anew.
+   */
   add(peer: Peer, fresh: boolean): void {
     const member = new Member(peer);
     member.fresh = fresh;

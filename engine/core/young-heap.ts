@@ -1,6 +1,6 @@
 /**
  * The young generation of the main thread while the daemon starts. What start-up allocates is garbage soon after, but V8 doubles the space for it
- * up to 16 MiB three times over and keeps that: 13 MB resident in an idle daemon (measured). So the space does not grow until the start is over;
+ * up to 16 MiB three times over and keeps that: 10 MB resident in an idle daemon (measured). So the space does not grow until the start is over;
  * then it does as it needs to. The reactor's thread has a limit of its own.
  */
 import { setFlagsFromString } from 'node:v8';

@@ -146,7 +146,10 @@ export class Ipv4Table {
     return hash ^ (hash >>> 13);
   }
 
-  /** Slots are written all over, so that many are resident whole: one large step when the first are full, then doubling. Rows are walked in the order they came. */
+  /**
+   * Slots are written all over, so that many are resident whole: one large step when the first are full, then doubling. Rows are walked in
+   * the order they came.
+   */
   #rebuild(): void {
     const length = (this.#mask + 1) * (this.#mask + 1 < WIDE_SLOTS ? 8 : 2);
     const slots = this.#wide ?? new Uint32Array(2 * length);
