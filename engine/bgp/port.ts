@@ -9,7 +9,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads';
-import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
+import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
 import type { Role } from '../../sdk/wire/capability/typed.ts';
 
 export type CapabilityMode = 'enable' | 'disable' | 'require' | 'refuse';

@@ -9,15 +9,15 @@ import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { familyName, nameFamily } from '../../sdk/wire/family.ts';
 import { ADMINISTRATIVE_SHUTDOWN, BFD_DOWN, OTHER_CONFIGURATION_CHANGE, PEER_DECONFIGURED } from '../../sdk/wire/notification.ts';
 import type { Clock } from '../core/clock.ts';
-import { cease } from './cease.ts';
-import { NOT_ESTABLISHED } from './egress.ts';
-import { KnownBlocks } from './known-blocks.ts';
-import { Listeners } from './listener.ts';
-import type { ListenAddress } from './listener.ts';
-import { HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING, Peer } from './peer.ts';
-import type { FilterStep } from './pipeline.ts';
+import { cease } from './session/cease.ts';
+import { NOT_ESTABLISHED } from './send/egress.ts';
+import { KnownBlocks } from './receive/known-blocks.ts';
+import { Listeners } from './session/listener.ts';
+import type { ListenAddress } from './session/listener.ts';
+import { HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING, Peer } from './session/peer.ts';
+import type { FilterStep } from './filter/pipeline.ts';
 import { Plane } from './plane.ts';
-import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
+import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
 import type {
   ApplyReport,
   CachedUpdate,
@@ -30,9 +30,9 @@ import type {
   ReactorSink,
   StoredRoute,
 } from './port.ts';
-import { changeOf } from './settings-change.ts';
+import { changeOf } from './session/settings-change.ts';
 import { snapshotOf } from './snapshot.ts';
-import { VALVE_MS } from './update-cache.ts';
+import { VALVE_MS } from './receive/update-cache.ts';
 
 /** ms a stop waits for peers to read their Cease. */
 const STOP_PATIENCE = 2000;

@@ -7,8 +7,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { Clock } from '../core/clock.ts';
 import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
-import { RingSink, RingSource } from './event-ring.ts';
-import type { OriginationBatch, OriginationCounts } from './origination-batch.ts';
+import { RingSink, RingSource } from './events/event-ring.ts';
+import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
 import type {
   ApplyReport,
   CachedUpdate,

@@ -1,7 +1,7 @@
 /** Peers as plain values that cross threads. */
 import { familyName } from '../../sdk/wire/family.ts';
-import { HELD_BY_CONGESTION, HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING } from './peer.ts';
-import type { Peer } from './peer.ts';
+import { HELD_BY_CONGESTION, HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING } from './session/peer.ts';
+import type { Peer } from './session/peer.ts';
 import type { PeerIdentity, PeerSnapshot } from './port.ts';
 
 /** One neighbour as the operator sees it; `count` says how many prefixes of a family it has announced. */

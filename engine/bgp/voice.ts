@@ -1,6 +1,6 @@
 /** What the reactor says to people: reports for the operator, lines for the log. What a flood would repeat is said once in a while. */
 import type { Clock } from '../core/clock.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from './session/peer.ts';
 import type { LogRecord, ReactorSink } from './port.ts';
 
 /** ms between reports of one kind that a stranger or a full table could cause without end. */

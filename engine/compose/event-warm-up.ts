@@ -3,8 +3,8 @@
  * compiled code: rows out of a ring, a bus of its own, one process that acknowledges at once. Cold, writing an event costs twelve
  * microseconds of the main thread; behind this, two. Nothing of it stays.
  */
-import { emptyRow } from '../bgp/events.ts';
-import { RingSink, RingSource } from '../bgp/event-ring.ts';
+import { emptyRow } from '../bgp/events/events.ts';
+import { RingSink, RingSource } from '../bgp/events/event-ring.ts';
 import type { PeerIdentity, ProcessBinding } from '../bgp/port.ts';
 import { script } from '../bgp/warm-up.ts';
 import { EventBus } from '../bus/bus.ts';

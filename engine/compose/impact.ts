@@ -1,7 +1,7 @@
 // What a candidate would do to the running daemon, before anybody commits it: sessions, routes, plugins, and what waits for a restart.
 import { isDeepStrictEqual } from 'node:util';
 import type { PeerSettings } from '../bgp/port.ts';
-import { changeOf } from '../bgp/settings-change.ts';
+import { changeOf } from '../bgp/session/settings-change.ts';
 import type { ChangeClass } from '../config/change-class.ts';
 import { type ChangedLeaf, type ChangedStatement, statementChanges } from '../config/diff.ts';
 import type { RunningConfig } from '../config/running.ts';

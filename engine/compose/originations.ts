@@ -2,7 +2,7 @@
  * Route commands come one by one and cross to the reactor together: what was asked in one turn of the loop is one message, and one
  * message is the answer. Those of a plugin's link come by the hundred thousand: they are columns here, nothing is made for each.
  */
-import { COUNTS, type OriginationCounts, OriginationWriter } from '../bgp/origination-batch.ts';
+import { COUNTS, type OriginationCounts, OriginationWriter } from '../bgp/originate/origination-batch.ts';
 import type { Origination, OriginationResult, ReactorPort } from '../bgp/port.ts';
 
 /** Whoever asked. Exactly one of the two is called for each command, once; `id` and `bytes` are what came with it. */

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ExportLine } from '../../engine/bgp/export-line.ts';
-import { PolicyTable } from '../../engine/bgp/filter-steps.ts';
+import { ExportLine } from '../../engine/bgp/filter/export-line.ts';
+import { PolicyTable } from '../../engine/bgp/filter/filter-steps.ts';
 import { MessageCounters } from '../../engine/bgp/counters.ts';
-import type { Peer } from '../../engine/bgp/peer.ts';
-import type { FilterStep, Verdict } from '../../engine/bgp/pipeline.ts';
-import { Pipeline } from '../../engine/bgp/pipeline.ts';
+import type { Peer } from '../../engine/bgp/session/peer.ts';
+import type { FilterStep, Verdict } from '../../engine/bgp/filter/pipeline.ts';
+import { Pipeline } from '../../engine/bgp/filter/pipeline.ts';
 import type { ReactorAnswer } from '../../engine/bgp/port.ts';
 import { plainContext } from '../../sdk/wire/context.ts';
 import { viewOf } from '../../sdk/wire/bytes.ts';

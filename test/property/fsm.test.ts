@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Event, State, TimerName } from '../../engine/bgp/fsm.ts';
-import { connected, step } from '../../engine/bgp/fsm.ts';
+import type { Event, State, TimerName } from '../../engine/bgp/session/fsm.ts';
+import { connected, step } from '../../engine/bgp/session/fsm.ts';
 
 const notice = fc
   .record({ code: fc.integer({ min: 1, max: 8 }), subcode: fc.integer({ min: 0, max: 11 }) })
