@@ -2,6 +2,7 @@
  * A tap on the bus for a person: `monitor event` (daemon-cli §7.5). Lines as they happen, in a bounded queue; a reader that is behind
  * loses lines and reads a gap marker in their place. A tap never holds a peer and never slows a plugin.
  */
+import { parseShallow } from '../../sdk/rpc/json.ts';
 import { neutral } from '../codec/byte-writer.ts';
 import type { EventEncoding, EventFormat } from '../codec/event-format.ts';
 import type { PeerSelector, SelectablePeer } from '../codec/peer-selector.ts';
@@ -130,10 +131,10 @@ export function envelopeText(namespace: string, type: string, text: string): str
   return `{"namespace":${JSON.stringify(namespace)},"event":${JSON.stringify(type)},"payload":${payloadJson(text)}`;
 }
 
-/** The payload of an envelope: embedded when it is JSON (line breaks between tokens become blanks), else as a string. */
+/** The payload of an envelope: embedded when it is JSON that can be read (line breaks between tokens become blanks), else as a string. */
 export function payloadJson(text: string): string {
   try {
-    JSON.parse(text);
+    parseShallow(text);
     return neutral(text.trim().replace(/[\r\n\t]+/g, ' '));
   } catch {
     return neutral(JSON.stringify(text));

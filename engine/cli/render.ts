@@ -3,7 +3,7 @@
  * print. A document is printed as a whole; rows are printed one by one and never gathered.
  */
 import { type AnswerHead, type Verdict, zipRow } from '../../sdk/rpc/answer.ts';
-import { parseJson, stringifyJson } from '../../sdk/rpc/json.ts';
+import { parseJson, parseShallow, stringifyJson } from '../../sdk/rpc/json.ts';
 import { visibleJson, visibleJsonLine } from './escape.ts';
 import { eventLine } from './event-line.ts';
 import type { Format } from './line.ts';
@@ -68,9 +68,9 @@ export class JsonRenderer implements Renderer {
 
   record(json: string, rejected: boolean): string {
     // The rows are a plugin's own text: what is no JSON must not spoil the document it stands in.
-    const valid = isJson(json);
+    const { valid, json: told } = readable(json);
     if (rejected || !valid) {
-      if (this.#rejected.length < MAXIMUM_REJECTED) this.#rejected.push(visibleJsonLine(valid ? json : noJson(json)));
+      if (this.#rejected.length < MAXIMUM_REJECTED) this.#rejected.push(visibleJsonLine(told));
       return '';
     }
     if (this.#head.itemType === 'doc') {
@@ -146,8 +146,8 @@ class TextRenderer implements Renderer {
   record(json: string, rejected: boolean): string {
     if (rejected) return '';
     this.#rows++;
-    if (this.#head.itemType === 'doc') return this.#document(parseJson(json));
-    const value = parseJson(this.#head.itemType === 'tab' ? zipRow(this.#head.columns, json) : json);
+    if (this.#head.itemType === 'doc') return this.#document(valueOf(json));
+    const value = valueOf(this.#head.itemType === 'tab' ? zipRow(this.#head.columns, json) : json);
     if (this.#style.format === 'yaml') return yamlItem(value, this.#head.envelope === '' ? 0 : 2);
     return this.#table?.row(value) ?? '';
   }
@@ -189,12 +189,12 @@ class LiveRenderer implements Renderer {
     switch (this.#style.format) {
       case 'json':
       case 'json-compact':
-        return `${visibleJsonLine(isJson(text) ? text : noJson(text))}\n`;
+        return `${visibleJsonLine(readable(text).json)}\n`;
       case 'yaml':
-        return `---\n${renderYaml(parseJson(text))}`;
+        return `---\n${renderYaml(valueOf(text))}`;
       case 'table':
       case 'text':
-        return `${eventLine(parseJson(text))}\n`;
+        return `${eventLine(valueOf(text))}\n`;
     }
   }
 
@@ -207,18 +207,30 @@ class LiveRenderer implements Renderer {
   }
 }
 
-/** A row that is none, as a document that says so. */
-function noJson(text: string): string {
-  return JSON.stringify({ message: 'not JSON', text });
+/** Letters of a row that cannot be read which the document about it repeats. */
+const UNREAD = 10_000;
+
+/** The row, or a document that says why it is none. */
+function readable(text: string): { readonly valid: boolean; readonly json: string } {
+  try {
+    parseShallow(text);
+    return { valid: true, json: text };
+  } catch (error) {
+    return { valid: false, json: JSON.stringify(unread(text, error)) };
+  }
 }
 
-function isJson(text: string): boolean {
+function valueOf(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    return parseJson(text);
+  } catch (error) {
+    return unread(text, error);
   }
+}
+
+function unread(text: string, error: unknown): { readonly message: string; readonly text: string } {
+  const message = error instanceof Error && error.message.startsWith('JSON nested') ? error.message : 'not JSON';
+  return { message, text: text.slice(0, UNREAD) };
 }
 
 /** What went wrong, in words; `undefined` for done. */

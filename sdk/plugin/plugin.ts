@@ -16,6 +16,7 @@ import { AnswerReader } from '../rpc/answer.ts';
 import { decodeOutput, decodePayload, rpcName } from '../rpc/decode.ts';
 import { describeRpcError, RpcError } from '../rpc/errors.ts';
 import type { InboundRequest } from '../rpc/inbound.ts';
+import { parseShallow } from '../rpc/json.ts';
 import { type EngineCallMethod, Mux } from '../rpc/mux.ts';
 import { connectBack, type Environment, type HubEnvironment, takeHubEnvironment } from '../rpc/tls.ts';
 import type { Bridge, BridgeHandlers, DispatchMethod } from './bridge.ts';
@@ -416,7 +417,7 @@ class RouteWaiter {
     }
     try {
       last.counts = counts(
-        decodeOutput('ze-plugin-engine:update-route', payload.length === 0 ? {} : JSON.parse(payload.toString('utf8'))),
+        decodeOutput('ze-plugin-engine:update-route', payload.length === 0 ? {} : parseShallow(payload.toString('utf8'))),
       );
     } catch (error) {
       this.done.refused(error);

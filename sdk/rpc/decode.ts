@@ -6,6 +6,7 @@
  */
 import type { Method, Methods } from '../../yang/generated/methods.ts';
 import { messageOf, RpcError } from './errors.ts';
+import { parseShallow } from './json.ts';
 import { INPUT_SHAPES, type MethodShape as Shape, OUTPUT_SHAPES } from '../../yang/generated/shapes.ts';
 
 type Kind = 'text' | 'number' | 'flag' | 'raw' | 'map' | 'list' | 'object';
@@ -34,7 +35,7 @@ export function decodeOutput<M extends Method>(method: M, value: unknown): Metho
 export function decodePayload<M extends Method>(method: M, payload: Buffer): Methods[M]['input'] {
   let value: unknown;
   try {
-    value = payload.length === 0 ? undefined : JSON.parse(payload.toString('utf8'));
+    value = payload.length === 0 ? undefined : parseShallow(payload.toString('utf8'));
   } catch (error) {
     throw invalid(method, 'params', messageOf(error));
   }

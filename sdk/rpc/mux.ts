@@ -15,7 +15,7 @@ import { decodeOutput, decodePayload } from './decode.ts';
 import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
 import { type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
 import { Inbound, type InboundLimits, InboundRequest } from './inbound.ts';
-import { stringifyJson } from './json.ts';
+import { parseShallow, stringifyJson } from './json.ts';
 import { LinkAnswer } from './link-answer.ts';
 import { Outbound } from './outbound.ts';
 
@@ -619,9 +619,9 @@ function paramsOf(input: unknown): string {
 function parsePayload(payload: Buffer): unknown {
   if (payload.length === 0) return undefined;
   try {
-    return JSON.parse(payload.toString('utf8'));
+    return parseShallow(payload.toString('utf8'));
   } catch (error) {
-    throw new RpcError('unreadable', `the result is not JSON: ${messageOf(error)}`);
+    throw new RpcError('unreadable', `the result cannot be read: ${messageOf(error)}`);
   }
 }
 
