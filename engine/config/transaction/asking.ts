@@ -20,14 +20,21 @@ export async function ask<M extends ConfigMethod>(
   if (!participant.alive()) return { code: 'transient', error: 'the plugin is gone, or was started anew', value: undefined };
   const answer = await participant.call(method, input, ms, signal);
   if (!answer.ok) {
-    const error = answer.code === 'timeout' ? `no answer to ${short(method)} within ${seconds(ms)}` : answer.message;
+    const error = answer.code === 'timeout' ? `no answer to ${short(method)} within ${seconds(ms)}` : bounded(answer.message);
     return { code: answer.code, error, value: undefined };
   }
   const { value } = answer;
   const { status = '', error = '' } = (value ?? {}) as { readonly status?: string; readonly error?: string };
   if (status === '' || status === 'ok') return { code: 'ok', error: '', value };
   if (status !== 'error') return { code: 'error', error: `unknown status "${status.slice(0, 32)}"`, value };
-  return { code: 'error', error: error === '' ? `${short(method)} refused` : error, value };
+  return { code: 'error', error: error === '' ? `${short(method)} refused` : bounded(error), value };
+}
+
+/** Letters of a plugin's reason that reports, events and answers repeat. */
+export const REASON_LENGTH = 1000;
+
+function bounded(text: string): string {
+  return text.length > REASON_LENGTH ? `${text.slice(0, REASON_LENGTH)}… (${text.length} letters)` : text;
 }
 
 export function short(method: ConfigMethod): string {

@@ -21,6 +21,8 @@ export interface Simulation {
   readonly applySeconds?: number;
   /** Method without its prefix, with the operation's id where there is one (`config-operation-apply a1`) → what goes wrong there. */
   readonly fates?: Readonly<Record<string, Fate>>;
+  /** Of a refusal; `no` where there is none. */
+  readonly reason?: string;
   /** What decompose answers for a root. */
   readonly decompose?: Readonly<Record<string, readonly Partial<ConfigOperation>[]>>;
   readonly readiness?: Readonly<Record<string, readonly { namespace: string; 'event-type': string; resource?: string }[]>>;
@@ -76,7 +78,7 @@ export class World {
         const answer = (value: unknown): Answer<Methods[M]['output']> => ({ ok: true, value: value as Methods[M]['output'] });
         switch (fate) {
           case 'refuse':
-            return answer({ status: 'error', error: 'no' });
+            return answer({ status: 'error', error: options.reason ?? 'no' });
           case 'nonsense':
             return answer({ status: 'perhaps' });
           case 'die':

@@ -279,6 +279,21 @@ describe('a plan that is refused', () => {
 });
 
 describe('a plugin that fails', () => {
+  for (const [length, shown] of [
+    [1000, 'x'.repeat(1000)],
+    [1001, `${'x'.repeat(1000)}… (1001 letters)`],
+    [1_000_000, `${'x'.repeat(1000)}… (1000000 letters)`],
+  ] as const) {
+    test(`a reason of ${length} letters is told as ${shown.length}`, async () => {
+      const world = new World();
+      const result = await world.run([world.plugin('a', { fates: { 'config-verify': 'refuse' }, reason: 'x'.repeat(length) })]);
+      assert.ok(!result.ok);
+      assert.equal(result.message, shown);
+      assert.equal(result.plugins[0]?.error, `verify: ${shown}`);
+      assert.equal(world.events.at(-1)?.payload['error'], shown);
+    });
+  }
+
   const rows: readonly {
     readonly at: string;
     readonly fate: Fate;
