@@ -1,5 +1,6 @@
 /** What a run of the command line has of the world. `engine/main.ts` hands in the process's own; tests hand in their own. */
 import type { Readable, Writable } from 'node:stream';
+import type { DeclarationRow } from '../config/declaration-row.ts';
 import type { LoadOptions } from '../config/load.ts';
 import type { Environment } from '../core/control-socket.ts';
 
@@ -10,19 +11,7 @@ export interface PluginReader {
   /** The options with what the text's plugins bring; programs are started only when the text holds names that nobody knows. */
   prepare(text: string, options: LoadOptions): Promise<LoadOptions>;
   /** One row a configured plugin, in their order. */
-  declarations(text: string, options: LoadOptions): Promise<readonly DeclarationLine[]>;
-}
-
-/** A row of `show plugin declarations`. */
-export interface DeclarationLine {
-  readonly plugin: string;
-  readonly outcome: string;
-  readonly families: readonly string[];
-  readonly commands: readonly string[];
-  readonly roots: readonly string[];
-  readonly schema: string;
-  readonly policy: string;
-  readonly reason: string;
+  declarations(text: string, options: LoadOptions): Promise<readonly DeclarationRow[]>;
 }
 
 export interface CliIo {

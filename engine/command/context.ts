@@ -11,7 +11,7 @@ import type { Parsed } from '../codec/fault.ts';
 import type { PluginModule } from '../config/plugin-schemas.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ConfigControl } from './config-control.ts';
-import type { DeclarationRow } from '../host/query.ts';
+import type { DeclarationRow } from '../config/declaration-row.ts';
 import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<

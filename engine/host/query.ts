@@ -5,6 +5,7 @@
 import { decodeInput, decodePayload } from '../../sdk/rpc/decode.ts';
 import { messageOf } from '../../sdk/rpc/errors.ts';
 import type { DeclareRegistrationInput } from '../../yang/generated/methods.ts';
+import type { DeclarationOutcome, DeclarationRow } from '../config/declaration-row.ts';
 import type { PluginSettings } from '../config/plugin-settings.ts';
 import type { Clock } from '../core/clock.ts';
 import { nearest } from '../core/nearest.ts';
@@ -16,12 +17,6 @@ import { askChild, type ChildAnswer, type Identity, queryEnvironment } from './q
 import { clamp, quote } from './quote.ts';
 import { policyOf } from './registration.ts';
 import { checkDeclaration } from './registration-checks.ts';
-
-/**
- * `declared`: it said what it provides · `declared-none`: it said that it provides nothing · `no-answer`: it ran and said nothing
- * that can be read · `unstartable`: it could not be run · `timeout`: it said nothing in time.
- */
-export type DeclarationOutcome = 'declared' | 'declared-none' | 'no-answer' | 'unstartable' | 'timeout';
 
 export interface DeclarationAnswer {
   readonly plugin: string;
@@ -45,21 +40,6 @@ export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   /** As whom programs run; as the daemon where there is none. */
   readonly identity?: Identity | undefined;
-}
-
-/** A row of `show plugin declarations`, under the names it is shown by. */
-export interface DeclarationRow {
-  readonly plugin: string;
-  readonly outcome: DeclarationOutcome;
-  readonly families: readonly string[];
-  readonly commands: readonly string[];
-  /** Config roots it wants. */
-  readonly roots: readonly string[];
-  /** The YANG module it brings; '' = none. */
-  readonly schema: string;
-  /** '' = no declaration. */
-  readonly policy: string;
-  readonly reason: string;
 }
 
 export function declarationRow({ plugin, outcome, declaration, reason }: DeclarationAnswer): DeclarationRow {
