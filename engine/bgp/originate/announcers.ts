@@ -38,9 +38,11 @@ export class Announcers {
   /** Text when the report is for no session there is. */
   report(peer: Peer, process: string, token: string): string | undefined {
     const session = this.#sessions.get(peer);
-    if (session === undefined) return token === '' ? undefined : stale(token);
-    if (token === '') return session.asked.has(process) ? 'the token of the up event (initial-replay) is missing' : undefined;
-    if (token !== String(session.token)) return stale(token);
+    if (token === '')
+      return session?.asked.has(process) === true ? 'the token of the up event (initial-replay) is missing' : undefined;
+    if (session === undefined) return stale(token, 'no session of this peer that is reported on is up');
+    if (token !== String(session.token))
+      return stale(token, 'the last up event of the peer (initial-replay) has the one that counts');
     session.left.delete(process);
     return undefined;
   }
@@ -70,6 +72,6 @@ export class Announcers {
   }
 }
 
-function stale(token: string): string {
-  return `no session has the token ${token.slice(0, 32)} now`;
+function stale(token: string, why: string): string {
+  return `no session has the token ${token.slice(0, 32)} now: ${why}`;
 }
