@@ -468,7 +468,7 @@ export class EventBus {
 
   /** A handler that throws does so again and again: one report in ten seconds, which says how many went before it. */
   #refused(process: BusProcess, error: unknown): void {
-    this.#log.warn({ process: process.name, err: error }, 'events refused');
+    this.#log.warn({ process: process.name, error: messageOf(error) }, 'events refused');
     const message = `events refused: ${messageOf(error)}`;
     process.onRefused?.(message);
     const now = this.#clock.now();
