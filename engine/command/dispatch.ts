@@ -139,6 +139,10 @@ export class Dispatcher implements PeerNames, CommandRegistry {
     this.aliases.remove(plugin);
   }
 
+  has(name: string): boolean {
+    return this.tree.exact(name) !== undefined;
+  }
+
   checkPipe(_plugin: string, pipe: PipeDecl): string | undefined {
     return this.aliases.check(pipe);
   }

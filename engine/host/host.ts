@@ -3,7 +3,6 @@
  * one `PluginHost`, starts it with the configuration, and asks it for links and answers.
  */
 import type { AnswerReader } from '../../sdk/rpc/answer.ts';
-import { RpcError } from '../../sdk/rpc/errors.ts';
 import type {
   DeclareRegistrationInput,
   DecodeNlriInput,
@@ -12,66 +11,25 @@ import type {
 } from '../../yang/generated/methods.ts';
 import type { PluginCapability, ProcessBinding } from '../bgp/port.ts';
 import type { ProcessHandle } from '../bus/bus.ts';
-import type { CodecRegistry, FamilyEntry, NlriCaller } from '../codec/registry.ts';
+import type { FamilyEntry, NlriCaller } from '../codec/registry.ts';
 import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
-import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { Changeover } from './changeover.ts';
 import { Door } from './door.ts';
 import { PluginFault, STAGES } from './fault.ts';
-import type { Placement, StartInReactor } from './launch.ts';
+import type { Placement } from './launch.ts';
 import { type LifeContext, PluginLife, type PluginKind, type PluginState } from './life.ts';
-import { type PluginLink, refusedAnswer, withDeadline } from './link.ts';
-import { type BuiltinPlugin, firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
+import type { PluginLink } from './link.ts';
+import type { HostOptions } from './options.ts';
+import { firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
 import { type FailurePolicy, Registry } from './registration.ts';
 import { maySend, Roles } from './roles.ts';
-import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
-import { quote } from './quote.ts';
+import { PluginCalls } from './plugin-calls.ts';
 import { PluginSites } from './sites.ts';
-import type { StageEvent } from './stage-trace.ts';
 import { runPhase, type PhaseHooks } from './startup.ts';
-import type { RelayLevel } from './stderr-relay.ts';
-import { RESTART_BOUNDS, type RestartBounds, Supervisor } from './supervision.ts';
+import { RESTART_BOUNDS, Supervisor } from './supervision.ts';
 import { Tier } from './tier.ts';
-
-export interface HostOptions {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly report: ReportSink;
-  readonly services: EngineServices;
-  readonly commands: CommandRegistry;
-  readonly config: ConfigSource;
-  readonly events: EventStreams;
-  /** Families that plugins declare are claimed here. */
-  readonly codecs: CodecRegistry;
-  readonly builtins: readonly BuiltinPlugin[];
-  /** `undefined` = there is no reactor: its plugins run in the main thread. */
-  readonly startInReactor: StartInReactor | undefined;
-  /** Of built-ins that start by themselves; configured plugins bring their own. */
-  readonly stageTimeoutMs: number;
-  readonly deliveryTimeoutMs: number;
-  /** `undefined` = the hub's CA in memory. */
-  readonly stateDirectory: string | undefined;
-  /** Where `run` runs and `use` paths begin. */
-  readonly configFolder: string;
-  /** Folder of the daemon's own command, put before the children's PATH. */
-  readonly binFolder: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly relayLevel: RelayLevel;
-  /** Tests and embedders; else the protocol's. */
-  readonly restarts?: RestartBounds | undefined;
-  /** Until an external plugin has connected; else 30 s. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** Until the head of a command's answer; else 30 s. */
-  readonly commandTimeoutMs?: number | undefined;
-  /** A plugin of policy `fatal` has failed while the daemon runs: it ends with exit code 3. */
-  readonly onFatal: (plugin: string, reason: string) => void;
-  readonly trace?: ((event: StageEvent) => void) | undefined;
-  /** Takes out of a text what nobody may see: a plugin may quote a secret it was given. */
-  readonly scrub?: ((text: string) => string) | undefined;
-  /** A plugin is in another state: who runs, and so what is declared, may have changed. */
-  readonly onMoved?: (() => void) | undefined;
-}
+import { Unmet } from './unmet.ts';
 
 /** Why the daemon must not start. All plugins are stopped then. */
 export interface StartRefusal {
@@ -112,20 +70,14 @@ export interface RunningPlugin {
   readonly declaration: DeclareRegistrationInput;
 }
 
-/** Until the head of a command's answer (plugin-wire §8). */
-const HEAD_MS = 30_000;
-/** Of encode-nlri and decode-nlri. */
-const CODEC_MS = 5000;
-const NOT_RUNNING = 'plugin process not running';
-/** One report of unanswered commands of a plugin in this time. */
-const COMPLAINT_MS = 10_000;
-
 export class PluginHost implements NlriCaller {
   readonly #options: HostOptions;
   readonly #log: Log;
   readonly #door: Door;
   readonly #registry: Registry;
   readonly #roles = new Roles();
+  readonly #unmet: Unmet;
+  readonly #calls: PluginCalls;
   readonly #sites: PluginSites;
   readonly #supervisor: Supervisor;
   readonly #context: LifeContext;
@@ -134,8 +86,6 @@ export class PluginHost implements NlriCaller {
   /** Moves the host from one set of plugins to the next, in steps. */
   readonly changeover: Changeover;
   #tiers = 0;
-  /** When it was last said that a plugin does not answer. */
-  readonly #complained = new WeakMap<PluginLife, number>();
   #phase: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
   #refused: StartRefusal | undefined;
   #stopped: Promise<void> | undefined;
@@ -144,6 +94,22 @@ export class PluginHost implements NlriCaller {
     this.#options = options;
     this.#log = options.log;
     this.#registry = new Registry(options.commands, options.codecs, options.report);
+    this.#unmet = new Unmet({
+      log: options.log,
+      report: options.report,
+      registry: this.#registry,
+      roles: this.#roles,
+      commands: options.commands,
+      available: (plugin) => this.#available(plugin),
+    });
+    this.#calls = new PluginCalls({
+      clock: options.clock,
+      log: options.log,
+      report: options.report,
+      registry: this.#registry,
+      life: (plugin) => this.#lives.get(plugin),
+      commandTimeoutMs: options.commandTimeoutMs,
+    });
     this.#door = new Door({
       clock: options.clock,
       log: options.log,
@@ -207,7 +173,7 @@ export class PluginHost implements NlriCaller {
     }
     if (this.#stopped !== undefined) return { ok: true };
     this.#phase = 'running';
-    this.#sayUnheld();
+    this.#unmet.look();
     for (const life of this.#lives.values()) life.postStartup();
     return { ok: true };
   }
@@ -293,43 +259,22 @@ export class PluginHost implements NlriCaller {
 
   /** Runs a plugin's command. The reader rejects when the plugin is not running, or says nothing for 30 s. */
   execute(plugin: string, input: ExecuteCommandInput, signal: AbortSignal): AnswerReader {
-    const link = this.link(plugin);
-    if (link === undefined) return refusedAnswer(new RpcError('error', NOT_RUNNING));
-    const late = new AbortController();
-    const timer = this.#options.clock.after(this.#options.commandTimeoutMs ?? HEAD_MS, () => {
-      late.abort(new DOMException('deadline exceeded', 'TimeoutError'));
-      void this.#unanswered(plugin, input.command);
-    });
-    const reader = link.execute(input, AbortSignal.any([signal, late.signal]));
-    const done = (): void => timer.cancel();
-    reader.head.then(done, done);
-    return reader;
-  }
-
-  /** A thread that hangs is ended; of any other plugin it is said, once in ten seconds. */
-  async #unanswered(plugin: string, command: string): Promise<void> {
-    const life = this.#lives.get(plugin);
-    if (life === undefined || !(await life.suspect('a command was not answered in time'))) return;
-    const { clock, commandTimeoutMs = HEAD_MS } = this.#options;
-    const message = `no answer to ${quote(command)} within ${commandTimeoutMs / 1000} s`;
-    life.lastError = message;
-    const now = clock.now();
-    if (now - (this.#complained.get(life) ?? -Infinity) < COMPLAINT_MS) return;
-    this.#complained.set(life, now);
-    this.#log.warn({ plugin, command }, 'a plugin does not answer a command');
-    this.#options.report({ severity: 'error', code: 'plugin-unanswered', source: 'host', subject: plugin, message });
+    return this.#calls.execute(plugin, input, signal);
   }
 
   /** Asks the family's owner; 5 s. */
-  async decodeNlri(plugin: string, input: DecodeNlriInput): Promise<unknown> {
-    const output = await this.#ask(plugin, (link, signal) => link.call('ze-plugin-callback:decode-nlri', input, signal));
-    return output.json;
+  decodeNlri(plugin: string, input: DecodeNlriInput): Promise<unknown> {
+    return this.#calls.decodeNlri(plugin, input);
   }
 
   /** Hex of one entry, from its words; 5 s. */
-  async encodeNlri(plugin: string, input: EncodeNlriInput): Promise<string> {
-    const output = await this.#ask(plugin, (link, signal) => link.call('ze-plugin-callback:encode-nlri', input, signal));
-    return output.hex;
+  encodeNlri(plugin: string, input: EncodeNlriInput): Promise<string> {
+    return this.#calls.encodeNlri(plugin, input);
+  }
+
+  /** Asks the plugin that declared the capability what a value says; undefined when nobody did. Rejects when it fails; 5 s. */
+  decodeCapability(code: number, hex: string): Promise<unknown> {
+    return this.#calls.decodeCapability(code, hex);
   }
 
   /** Everything declared: for the codec (who decodes a family), config (who wants what), OPEN. */
@@ -367,33 +312,11 @@ export class PluginHost implements NlriCaller {
     return this.#registry.decodedFamilies();
   }
 
-  /** Asks the plugin that declared the capability what a value says; undefined when nobody did. Rejects when it fails; 5 s. */
-  async decodeCapability(code: number, hex: string): Promise<unknown> {
-    const owner = this.#registry.capabilityOwner(code);
-    if (owner === '') return undefined;
-    const output = await this.#ask(owner, (link, signal) =>
-      link.call('ze-plugin-callback:decode-capability', { code, hex }, signal),
-    );
-    return output.json;
-  }
-
-  async #ask<T>(plugin: string, work: (link: PluginLink, signal: AbortSignal) => Promise<T>): Promise<T> {
-    const link = this.link(plugin);
-    if (link === undefined) throw new RpcError('error', NOT_RUNNING);
-    return await withDeadline(this.#options.clock, CODEC_MS, undefined, (signal) => work(link, signal));
-  }
-
   /** Roles nobody performs for a peer with these bindings: no claimer runs, or none may send to it. */
   unheldRoles(bindings: readonly ProcessBinding[]): readonly string[] {
     const holds = (plugin: string): boolean =>
       this.#available(plugin) && (this.kindOf(plugin) !== 'external' || maySend(plugin, bindings));
     return this.#roles.unheld(holds).map(({ role }) => role);
-  }
-
-  #sayUnheld(): void {
-    for (const { role, claimers } of this.#roles.unheld((plugin) => this.#available(plugin))) {
-      this.#log.error({ role, claimers }, 'nobody performs a claimed role: its claimers do not run, others have stood down');
-    }
   }
 
   /** What is new while the daemon runs. */
@@ -407,7 +330,7 @@ export class PluginHost implements NlriCaller {
     const refused = this.#refused;
     this.#refused = undefined;
     if (refused !== undefined) return refused;
-    this.#sayUnheld();
+    this.#unmet.look();
     for (const life of this.#lives.values()) if (!before.has(life)) life.postStartup();
     return undefined;
   }
@@ -477,7 +400,9 @@ export class PluginHost implements NlriCaller {
     await life.connect();
     await life.handshake(new Tier([life.name], this.#options.clock));
     life.open();
-    if (this.#phase === 'running') life.postStartup();
+    if (this.#phase !== 'running') return;
+    life.postStartup();
+    this.#unmet.changed();
   }
 
   async #remove(life: PluginLife): Promise<void> {
@@ -486,6 +411,7 @@ export class PluginHost implements NlriCaller {
     this.#lives.delete(life.name);
     this.#registry.forget(life.name);
     this.#roles.forget(life.name);
+    this.#unmet.changed();
   }
 
   /** Started last, stopped first; plugins of one tier stop side by side. */

@@ -50,6 +50,8 @@ export interface CommandRegistry {
   /** Puts the commands into the tree; the names of those that are taken by the engine itself come back (they are only warned of). */
   add(plugin: string, commands: readonly CommandDecl[]): readonly string[];
   remove(plugin: string): void;
+  /** Is there a command of this name, the engine's own or a plugin's? */
+  has(name: string): boolean;
   /** Why a pipe alias cannot be registered: its expansion does not parse, or the name is taken on that command. */
   checkPipe(plugin: string, pipe: PipeDecl): string | undefined;
   addPipes(plugin: string, pipes: readonly PipeDecl[]): void;

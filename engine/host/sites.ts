@@ -2,7 +2,7 @@
 import type { PluginSettings } from '../config/plugin-settings.ts';
 import type { Door } from './door.ts';
 import { PluginFault } from './fault.ts';
-import type { HostOptions } from './host.ts';
+import type { HostOptions } from './options.ts';
 import { ChildLauncher, type Launcher, MainLauncher, type ModuleSite, ReactorLauncher, ThreadLauncher } from './launch.ts';
 import type { LifeSpec, PluginKind } from './life.ts';
 import { isModulePath, moduleUrlOf } from './load-plugin.ts';

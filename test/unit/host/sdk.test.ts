@@ -7,7 +7,7 @@ import { afterEach, test } from 'node:test';
 import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { silentLog } from '../../../engine/core/log.ts';
-import type { HostOptions } from '../../../engine/host/host.ts';
+import type { HostOptions } from '../../../engine/host/options.ts';
 import type { ThreadLauncher as Launcher } from '../../../engine/host/launch.ts';
 import { startInThread } from '../../../engine/host/start-in-thread.ts';
 import { heard } from './fixtures/greeter.ts';

@@ -10,7 +10,8 @@ import { CodecRegistry } from '../../../engine/codec/registry.ts';
 import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { type Log, silentLog } from '../../../engine/core/log.ts';
-import { type HostOptions, PluginHost } from '../../../engine/host/host.ts';
+import { PluginHost } from '../../../engine/host/host.ts';
+import type { HostOptions } from '../../../engine/host/options.ts';
 import type { PluginSite } from '../../../engine/host/load-plugin.ts';
 import type { StartupNeeds } from '../../../engine/host/plan.ts';
 import type { CommandRegistry, EngineServices } from '../../../engine/host/services.ts';
@@ -40,6 +41,9 @@ export class FakeCommands implements CommandRegistry {
   }
   remove(plugin: string): void {
     this.active.delete(plugin);
+  }
+  has(name: string): boolean {
+    return name === 'peer list' || [...this.active.values()].flat().some((command) => command.name === name);
   }
   checkPipe(_plugin: string, pipe: PipeDecl): string | undefined {
     return pipe.expansion.startsWith('bad') ? `"${pipe.expansion}" does not parse` : undefined;
