@@ -5,17 +5,25 @@ import { compilePattern, type Matcher, PatternError } from '../../yang/compile/p
 /** `undefined`: the pattern is too large for the text, or none at all. */
 export type Verdict = boolean | undefined;
 
-/** Expressions kept; plugins come and go. */
+/** Expressions kept, and steps of their automata; plugins come and go. */
 const KEPT = 1024;
+const KEPT_STEPS = 200_000;
 
 const matchers = new Map<string, Matcher | undefined>();
+let steps = 0;
 
 export function matchesPattern(source: string, text: string): Verdict {
-  if (!matchers.has(source)) {
-    if (matchers.size >= KEPT) matchers.clear();
-    matchers.set(source, compiled(source));
+  let matcher = matchers.get(source);
+  if (matcher === undefined && !matchers.has(source)) {
+    matcher = compiled(source);
+    steps += matcher?.size ?? 0;
+    if (matchers.size >= KEPT || steps > KEPT_STEPS) {
+      matchers.clear();
+      steps = matcher?.size ?? 0;
+    }
+    matchers.set(source, matcher);
   }
-  return matchers.get(source)?.test(text);
+  return matcher?.test(text);
 }
 
 /** Patterns of a schema were checked when it was compiled; those of `re-match` were not. */

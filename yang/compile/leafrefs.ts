@@ -4,6 +4,10 @@ import type { Expression } from './xpath.ts';
 
 const MAXIMUM_CHAIN = 32;
 const MAXIMUM_TRAILS = 256;
+/** Leafrefs within a path (`deref`), one in the other. */
+const MAXIMUM_DEREF = 16;
+/** Paths followed in one tree: a union of leafrefs to a union of leafrefs doubles with every level. */
+const MAXIMUM_PATHS = 100_000;
 
 /** Called for a leafref whose path names nothing. */
 export type Unresolved = (type: TypeSpec, why: string) => void;
@@ -11,12 +15,13 @@ export type Unresolved = (type: TypeSpec, why: string) => void;
 /** The tree with the targets of its leafrefs; the very same tree when there is nothing to add. */
 export function withTargets(root: ContainerNode, unresolved: Unresolved): ContainerNode {
   const stack: SchemaNode[] = [];
+  const work = { left: MAXIMUM_PATHS };
   const visit = (node: SchemaNode, template: boolean): SchemaNode => {
     switch (node.kind) {
       case 'leaf':
       case 'leaf-list': {
         if (!holdsLeafref(node.type)) return node;
-        const type = resolved(node.type, [...stack, node], template ? () => undefined : unresolved);
+        const type = resolved(node.type, [...stack, node], template ? () => undefined : unresolved, work);
         return type === node.type ? node : { ...node, type };
       }
       case 'anydata':
@@ -54,31 +59,44 @@ function holdsLeafref(type: TypeSpec): boolean {
   return type.base === 'leafref' && type.target === undefined;
 }
 
-function resolved(type: TypeSpec, at: readonly SchemaNode[], unresolved: Unresolved, chain = 0): TypeSpec {
-  if (type.base === 'union') return { ...type, members: type.members.map((member) => resolved(member, at, unresolved, chain)) };
+/** Paths that may still be followed. */
+interface Work {
+  left: number;
+}
+
+function resolved(type: TypeSpec, at: readonly SchemaNode[], unresolved: Unresolved, work: Work, chain = 0): TypeSpec {
+  if (type.base === 'union')
+    return { ...type, members: type.members.map((member) => resolved(member, at, unresolved, work, chain)) };
   if (type.base !== 'leafref' || type.target !== undefined) return type;
-  const found = chain > MAXIMUM_CHAIN ? undefined : follow(type.steps, at);
+  const found = chain > MAXIMUM_CHAIN ? undefined : follow(type.steps, at, work);
   const node = found?.at(-1);
   if (found === undefined || node === undefined || (node.kind !== 'leaf' && node.kind !== 'leaf-list')) {
-    unresolved(type, chain > MAXIMUM_CHAIN ? 'leafrefs refer to each other in a circle' : 'names no leaf of the schema');
+    unresolved(type, why(chain, work));
     return type;
   }
-  return { ...type, target: resolved(node.type, found, unresolved, chain + 1) };
+  return { ...type, target: resolved(node.type, found, unresolved, work, chain + 1) };
+}
+
+function why(chain: number, { left }: Work): string {
+  if (left < 0) return `more than ${MAXIMUM_PATHS} leafrefs lead to each other`;
+  return chain > MAXIMUM_CHAIN ? 'leafrefs refer to each other in a circle' : 'names no leaf of the schema';
 }
 
 /** The schema nodes from the root to what a path names; `at` ends with the node it starts from. */
-function follow(path: Expression, at: readonly SchemaNode[]): readonly SchemaNode[] | undefined {
-  if (path.kind !== 'path') return undefined;
+function follow(path: Expression, at: readonly SchemaNode[], work: Work, depth = 0): readonly SchemaNode[] | undefined {
+  if (path.kind !== 'path' || --work.left < 0 || depth > MAXIMUM_DEREF) return undefined;
   let trail: SchemaNode[];
   if (path.from === 'here') trail = [...at];
   else if (path.from === 'root') trail = [at[0]!];
   else {
     const of = path.from;
     const inner =
-      of.kind === 'call' && of.name === 'deref' && of.arguments[0] !== undefined ? follow(of.arguments[0], at) : undefined;
+      of.kind === 'call' && of.name === 'deref' && of.arguments[0] !== undefined
+        ? follow(of.arguments[0], at, work, depth + 1)
+        : undefined;
     const leaf = inner?.at(-1);
     if (inner === undefined || leaf?.kind !== 'leaf' || leaf.type.base !== 'leafref') return undefined;
-    const target = follow(leaf.type.steps, inner);
+    const target = follow(leaf.type.steps, inner, work, depth + 1);
     if (target === undefined) return undefined;
     trail = [...target];
   }

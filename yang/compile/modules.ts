@@ -66,6 +66,14 @@ export function oneLine(description: string): string {
 /** Nodes, types and values of types one compilation may make: groupings that use each other double with every level. */
 export const MAXIMUM_WORK = 50_000;
 
+/**
+ * What one compilation may look at, beside what it makes: characters of groupings, typedefs and augments each time they are worked in, nodes
+ * copied when one among them changes, steps of automata. A module of a megabyte costs as much when nothing of it is used twice.
+ */
+export const MAXIMUM_EFFORT = 1 << 23;
+/** Features that may stand on each other. */
+const MAXIMUM_FEATURES = 64;
+
 /** Whether a feature is there, by `module:name`. */
 export type Features = (feature: string) => boolean;
 
@@ -74,7 +82,9 @@ type Derivations = ReadonlyMap<string, readonly { readonly module: string; reado
 
 export class ModuleSet {
   #work = 0;
+  #effort = 0;
   readonly #maximum: number;
+  readonly #maximumEffort: number;
   readonly #features: Features;
   readonly #modules = new Map<string, Module>();
   readonly #submodules = new Map<string, Statement>();
@@ -87,6 +97,7 @@ export class ModuleSet {
 
   constructor(options: { readonly maximum?: number | undefined; readonly features?: Features | undefined } = {}) {
     this.#maximum = options.maximum ?? MAXIMUM_WORK;
+    this.#maximumEffort = MAXIMUM_EFFORT * Math.max(1, this.#maximum / MAXIMUM_WORK);
     this.#features = options.features ?? (() => true);
   }
 
@@ -124,6 +135,13 @@ export class ModuleSet {
   spend(at: Statement, count = 1): void {
     this.#work += count;
     if (this.#work > this.#maximum) throw new YangError(at, `the schema grows past ${this.#maximum} nodes, types and values`);
+  }
+
+  /** Counts what is looked at. Throws `YangError` when it is more than modules that people write ask for. */
+  toil(at: Statement, count: number): void {
+    this.#effort += count;
+    if (this.#effort > this.#maximumEffort)
+      throw new YangError(at, 'the schema takes more work than any that is made to be used');
   }
 
   /** Submodules of a module, those that they include too, each once. */
@@ -221,6 +239,8 @@ export class ModuleSet {
     if (statement === undefined) throw new YangError(at, `feature "${reference}" is not defined`);
     this.spend(at);
     if (this.#asked.has(statement)) throw new YangError(at, 'features depend on each other in a circle');
+    if (this.#asked.size >= MAXIMUM_FEATURES)
+      throw new YangError(at, `more than ${MAXIMUM_FEATURES} features depend on each other`);
     this.#asked.add(statement);
     const home = this.#homes.get(statement) ?? module;
     const there = this.#features(`${module.name}:${name}`) && this.enabled(statement, { module: home, around: [] });
@@ -361,6 +381,19 @@ export function definition(
     definitions.set(statements, (index = made));
   }
   return index.get(`${keyword} ${name}`);
+}
+
+const weights = new WeakMap<Statement, number>();
+
+/** Characters of a statement and of all below it. */
+export function weightOf(statement: Statement): number {
+  let weight = weights.get(statement);
+  if (weight === undefined) {
+    weight = 1 + statement.keyword.length + (statement.argument?.length ?? 0);
+    for (const inner of statement.children) weight += weightOf(inner);
+    weights.set(statement, weight);
+  }
+  return weight;
 }
 
 function importsOf(file: Statement, own: string): Map<string, string> {

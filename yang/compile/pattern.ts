@@ -333,6 +333,11 @@ export class Matcher {
     this.#marks = new Uint32Array(steps.length);
   }
 
+  /** Steps of the automaton: what it takes to make it, and to keep it. */
+  get size(): number {
+    return this.#steps.length;
+  }
+
   /** `undefined` = given up: the pattern is too large for a text of this length. */
   test(text: string): boolean | undefined {
     if (text.length >= this.#givenUp) return undefined;

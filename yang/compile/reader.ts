@@ -108,6 +108,8 @@ class Lexer {
   readonly #module: string;
   #at = 0;
   #line = 1;
+  /** Where the line began that `#at` is in: looked for once a line, not once a string. */
+  #lineStart = 0;
   /** YANG 1 left other escapes alone (RFC 6020 §6.1.3), YANG 1.1 refuses them. */
   readonly #strict: boolean;
 
@@ -143,7 +145,7 @@ class Lexer {
   #skip(): void {
     while (this.#at < this.#text.length) {
       const c = this.#text[this.#at]!;
-      if (c === '\n') this.#line++;
+      if (c === '\n') this.#newLine(this.#at);
       if (SEPARATORS.includes(c)) this.#at++;
       else if (this.#text.startsWith('//', this.#at)) {
         const end = this.#text.indexOf('\n', this.#at);
@@ -151,7 +153,7 @@ class Lexer {
       } else if (this.#text.startsWith('/*', this.#at)) {
         const end = this.#text.indexOf('*/', this.#at + 2);
         if (end < 0) throw new YangError({ module: this.#module, line: this.#line }, 'a comment is not closed');
-        for (let i = this.#at; i < end; i++) if (this.#text[i] === '\n') this.#line++;
+        for (let i = this.#at; i < end; i++) if (this.#text[i] === '\n') this.#newLine(i);
         this.#at = end + 2;
       } else return;
     }
@@ -161,16 +163,21 @@ class Lexer {
     const end = this.#text.indexOf("'", this.#at + 1);
     if (end < 0) throw new YangError({ module: this.#module, line: this.#line }, 'a string is not closed');
     const text = this.#text.slice(this.#at + 1, end);
+    for (let i = this.#at + 1; i < end; i++) if (this.#text[i] === '\n') this.#newLine(i);
     this.#at = end + 1;
-    for (const c of text) if (c === '\n') this.#line++;
     return text;
+  }
+
+  #newLine(at: number): void {
+    this.#line++;
+    this.#lineStart = at + 1;
   }
 
   /** RFC 7950 §6.1.3: line breaks lose the blanks before them and the indentation up to the column after the quote. */
   #double(): string {
     const text = this.#text;
     const line = this.#line;
-    const column = this.#at - (text.lastIndexOf('\n', this.#at) + 1) + 1;
+    const column = this.#at - this.#lineStart + 1;
     const lines: string[] = [];
     let out = '';
     for (let at = this.#at + 1; at < text.length; at++) {
@@ -190,7 +197,7 @@ class Lexer {
           at--;
         } else throw new YangError({ module: this.#module, line: this.#line }, `unknown escape "\\${next ?? ''}" in a string`);
       } else if (c === '\n') {
-        this.#line++;
+        this.#newLine(at);
         lines.push(withoutBlanks(out));
         out = '';
         for (let blank = 0; blank < column && (text[at + 1] === ' ' || text[at + 1] === '\t'); at++) {

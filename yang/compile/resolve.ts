@@ -2,7 +2,18 @@
 // flattened (each child remembers its choices and cases). What a feature that is not there guards is left out.
 import { conditions } from './conditions.ts';
 import { IDENTIFIER } from './grammar.ts';
-import { argument, child, definition, elements, type ModuleSet, oneLine, type Scope, text, unprefixed } from './modules.ts';
+import {
+  argument,
+  child,
+  definition,
+  elements,
+  type ModuleSet,
+  oneLine,
+  type Scope,
+  text,
+  unprefixed,
+  weightOf,
+} from './modules.ts';
 import { type Statement, YangError } from './reader.ts';
 import { refined } from './refine.ts';
 import type { Choice, ContainerNode, Extensions, ListNode, RpcNode, SchemaNode } from './schema.ts';
@@ -69,6 +80,7 @@ export class Resolver {
 
   /** What an augment adds, its own conditions included. In a choice (`cases`) each child that is no case is one. */
   augmentation(statement: Statement, scope: Scope, path: readonly string[]): Body {
+    this.modules.toil(statement, weightOf(statement));
     const inner = within(scope, statement);
     const body =
       path.length % 2 === 1 ? this.#cases(statement, inner, path) : insideCase(this.body(statement.children, inner), path);
@@ -232,29 +244,31 @@ export class Resolver {
   /** The cases below a choice, or below an augment of one; the first choice of the answer is the choice itself. */
   #cases(statement: Statement, inner: Scope, path: readonly string[]): Body {
     const nodes: SchemaNode[] = [];
+    const names = new Set<string>();
     const choices: Choice[] = [];
-    const cases: string[] = [];
+    const cases = new Set<string>();
     for (const s of statement.children) {
       if (s.keyword !== 'case' && !NODE_KEYWORDS.has(s.keyword)) continue;
       const name = argument(s);
       if (s.keyword === 'uses') throw new YangError(s, 'a uses in a choice must stand in a case');
-      if (cases.includes(name)) throw new YangError(s, `case "${name}" is defined twice here`);
+      if (cases.has(name)) throw new YangError(s, `case "${name}" is defined twice here`);
       if (!this.modules.enabled(s, inner)) continue;
       const plain =
         s.keyword === 'case' ? this.#guarded(this.body(s.children, within(inner, s)), s, inner) : this.#expand(s, inner);
       const body = insideCase(plain, [...path, name]);
-      const twice = body.nodes.find((node) => nodes.some((other) => other.name === node.name));
+      const twice = body.nodes.find((node) => names.size === names.add(node.name).size);
       if (twice !== undefined) throw new YangError(s, `node "${twice.name}" is defined twice here`);
-      cases.push(name);
-      nodes.push(...body.nodes);
-      choices.push(...body.choices);
+      cases.add(name);
+      for (const node of body.nodes) nodes.push(node);
+      for (const choice of body.choices) choices.push(choice);
     }
-    return { nodes, choices: [{ path, cases }, ...choices] };
+    return { nodes, choices: [{ path, cases: [...cases] }, ...choices] };
   }
 
   #uses(statement: Statement, scope: Scope): Body {
     const found = this.modules.find('grouping', argument(statement), statement, scope);
     if (scope.around.includes(found.statement)) throw new YangError(statement, 'the grouping uses itself');
+    this.modules.toil(statement, weightOf(found.statement));
     const inner = { module: found.scope.module, around: [...found.scope.around, found.statement] };
     // What stands around the `uses` stays visible to the check above, so that a circle of groupings is seen.
     const guarded = { ...inner, around: [...scope.around.filter((s) => s.keyword === 'grouping'), ...inner.around] };
@@ -272,22 +286,27 @@ export class Resolver {
       .map((name) => ({ name: unprefixed(name.trim()) }));
     const extensions = this.#extensions(s, scope);
     const more = { extensions, must: conditions(s, 'must', scope, this.modules) };
-    const changed = changeAt(all, path, (target) => {
-      if (target.kind === 'node') return this.modules.enabled(s, scope) ? refined(target.node, s, more) : undefined;
-      if (target.kind === 'case') return target.parent;
-      const choice = choiceOf(target.parent, target.path)!;
-      const fallback = text(s, 'default');
-      const mandatory = text(s, 'mandatory');
-      if (fallback !== undefined && !choice.cases.includes(fallback)) throw new YangError(s, `there is no case "${fallback}"`);
-      const { mandatory: before, ...rest } = choice;
-      const must = mandatory === undefined ? before === true : mandatory === 'true';
-      const next: Choice = {
-        ...rest,
-        ...(must ? { mandatory: true } : {}),
-        ...(fallback === undefined ? {} : { default: fallback }),
-      };
-      return { ...target.parent, choices: target.parent.choices!.map((one) => (one === choice ? next : one)) };
-    });
+    const changed = changeAt(
+      all,
+      path,
+      (target) => {
+        if (target.kind === 'node') return this.modules.enabled(s, scope) ? refined(target.node, s, more) : undefined;
+        if (target.kind === 'case') return target.parent;
+        const choice = choiceOf(target.parent, target.path)!;
+        const fallback = text(s, 'default');
+        const mandatory = text(s, 'mandatory');
+        if (fallback !== undefined && !choice.cases.includes(fallback)) throw new YangError(s, `there is no case "${fallback}"`);
+        const { mandatory: before, ...rest } = choice;
+        const must = mandatory === undefined ? before === true : mandatory === 'true';
+        const next: Choice = {
+          ...rest,
+          ...(must ? { mandatory: true } : {}),
+          ...(fallback === undefined ? {} : { default: fallback }),
+        };
+        return { ...target.parent, choices: target.parent.choices!.map((one) => (one === choice ? next : one)) };
+      },
+      (nodes) => this.modules.toil(s, nodes),
+    );
     if (changed === undefined) throw new YangError(s, `there is no node "${path.map(({ name }) => name).join('/')}"`);
     return changed;
   }
@@ -297,14 +316,19 @@ export class Resolver {
     const path = argument(s)
       .split('/')
       .map((name) => ({ name: unprefixed(name.trim()) }));
-    const changed = changeAt(all, path, (target) => {
-      const parent = target.kind === 'node' ? target.node : target.parent;
-      if (parent.kind !== 'container' && parent.kind !== 'list')
-        throw new YangError(s, 'only a container, list, choice or case can be augmented');
-      const next = withBody(parent, this.augmentation(s, scope, target.kind === 'node' ? [] : target.path));
-      if (typeof next === 'string') throw new YangError(s, `node "${next}" exists already`);
-      return next;
-    });
+    const changed = changeAt(
+      all,
+      path,
+      (target) => {
+        const parent = target.kind === 'node' ? target.node : target.parent;
+        if (parent.kind !== 'container' && parent.kind !== 'list')
+          throw new YangError(s, 'only a container, list, choice or case can be augmented');
+        const next = withBody(parent, this.augmentation(s, scope, target.kind === 'node' ? [] : target.path));
+        if (typeof next === 'string') throw new YangError(s, `node "${next}" exists already`);
+        return next;
+      },
+      (nodes) => this.modules.toil(s, nodes),
+    );
     if (changed === undefined) throw new YangError(s, `there is no node "${path.map(({ name }) => name).join('/')}"`);
     return changed;
   }

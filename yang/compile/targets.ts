@@ -17,9 +17,17 @@ export interface Name {
   readonly module?: string;
 }
 
-/** The parent with the node at `path` changed; `undefined` when there is none. */
-export function changeAt<P extends ParentNode>(parent: P, path: readonly Name[], change: Change): P | undefined {
-  return walk(parent, path, 0, [], change) as P | undefined;
+/**
+ * The parent with the node at `path` changed; `undefined` when there is none. `charge` is told how many nodes are looked at and copied, level
+ * by level.
+ */
+export function changeAt<P extends ParentNode>(
+  parent: P,
+  path: readonly Name[],
+  change: Change,
+  charge: (nodes: number) => void,
+): P | undefined {
+  return walk(parent, path, 0, [], change, charge) as P | undefined;
 }
 
 function walk(
@@ -28,14 +36,16 @@ function walk(
   at: number,
   inside: readonly string[],
   change: Change,
+  charge: (nodes: number) => void,
 ): SchemaNode | undefined {
   const { name, module } = path[at]!;
+  charge(parent.children.length + (parent.choices?.length ?? 0));
   const last = at === path.length - 1;
   if (inside.length % 2 === 1) {
     // In a choice: the name is that of a case.
     const own = [...inside, name];
     if (!hasCase(parent, own)) return undefined;
-    return last ? change({ kind: 'case', parent, path: own }) : walk(parent, path, at + 1, own, change);
+    return last ? change({ kind: 'case', parent, path: own }) : walk(parent, path, at + 1, own, change, charge);
   }
   const index = parent.children.findIndex((node) => isNamed(node, name, module) && begins(node.choice ?? [], inside));
   const node = parent.children[index];
@@ -46,12 +56,12 @@ function walk(
       return { ...parent, children };
     }
     if (node.kind !== 'container' && node.kind !== 'list') return undefined;
-    const inner = walk(node, path, at + 1, [], change);
+    const inner = walk(node, path, at + 1, [], change, charge);
     return inner === undefined ? undefined : { ...parent, children: parent.children.with(index, inner) };
   }
   const own = [...inside, name];
   if (choiceOf(parent, own) === undefined) return undefined;
-  return last ? change({ kind: 'choice', parent, path: own }) : walk(parent, path, at + 1, own, change);
+  return last ? change({ kind: 'choice', parent, path: own }) : walk(parent, path, at + 1, own, change, charge);
 }
 
 /** Only nodes of augments, and in `namespaces` those at the top, say whose they are. */

@@ -147,10 +147,14 @@ class Assembly {
     if (!target.startsWith('/')) throw new YangError(statement, 'the target must start with "/"');
     const path = this.#path(target, statement, module);
     if (this.#intoOperation(path, statement, module)) return true;
-    const root = changeAt(this.#root, path, (found) => this.#grown(found, statement, module));
+    const root = changeAt(this.#root, path, (found) => this.#grown(found, statement, module), this.#charge(statement));
     if (root === undefined) return false;
     this.#root = root;
     return true;
+  }
+
+  #charge(statement: Statement): (nodes: number) => void {
+    return (nodes) => this.#modules.toil(statement, nodes);
   }
 
   #path(target: string, statement: Statement, module: Module): readonly Name[] {
@@ -197,7 +201,9 @@ class Assembly {
     const rest = path.slice(2);
     const change = (found: Target): SchemaNode => this.#grown(found, statement, module);
     const grown =
-      rest.length === 0 ? (change({ kind: 'node', node: rpc[side] }) as ContainerNode) : changeAt(rpc[side], rest, change);
+      rest.length === 0
+        ? (change({ kind: 'node', node: rpc[side] }) as ContainerNode)
+        : changeAt(rpc[side], rest, change, this.#charge(statement));
     if (grown === undefined) return false;
     this.rpcs[index] = { ...rpc, [side]: grown };
     return true;
@@ -205,7 +211,8 @@ class Assembly {
 
   /** Does some step of the path name an action or notification of a module at hand? */
   #intoAction(path: readonly Name[], statement: Statement, module: Module): boolean {
-    if (changeAt(this.#root, path, (found) => (found.kind === 'node' ? found.node : found.parent)) !== undefined) return false;
+    const same = (found: Target): SchemaNode => (found.kind === 'node' ? found.node : found.parent);
+    if (changeAt(this.#root, path, same, this.#charge(statement)) !== undefined) return false;
     const names = argument(statement).slice(1).split('/');
     const hit = names.some((name) => {
       const found = this.#modules.prefixed(name.trim(), statement, module);
@@ -234,7 +241,8 @@ class Assembly {
               .map((step) => ({ name: step })),
             ...path.slice(index + 1),
           ];
-          const root = changeAt(this.#root, to, (found) => this.#copied(found, statement, module, kind === 'template'));
+          const copy = (found: Target): SchemaNode => this.#copied(found, statement, module, kind === 'template');
+          const root = changeAt(this.#root, to, copy, this.#charge(statement));
           if (root !== undefined) this.#root = root;
         }
       }
@@ -260,7 +268,8 @@ class Assembly {
         if (!target.startsWith('/')) throw new YangError(statement, 'the target must start with "/"');
         const path = this.#path(target, statement, part.module);
         if (this.#joining && !this.#joined(path)) throw new YangError(statement, 'only what plugins have added can be deviated');
-        const root = changeAt(this.#root, path, (found) => this.#deviated(found, statement, part.module));
+        const change = (found: Target): SchemaNode | undefined => this.#deviated(found, statement, part.module);
+        const root = changeAt(this.#root, path, change, this.#charge(statement));
         if (root !== undefined) this.#root = root;
         else if (!this.#intoOperation(path, statement, part.module)) throw new YangError(statement, 'the target does not exist');
       }

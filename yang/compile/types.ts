@@ -1,11 +1,13 @@
 // RFC 7950 §9: a `type` statement, through its typedefs, down to the built-in type with every restriction worked in.
-import { argument, child, definition, type ModuleSet, type Scope, text } from './modules.ts';
+import { argument, child, definition, type ModuleSet, type Scope, text, weightOf } from './modules.ts';
 import { compilePattern, PatternError } from './pattern.ts';
 import { type Statement, YangError } from './reader.ts';
 import { INTEGER_BOUNDS, type IntegerBase, type Pattern, type Range, type TypeSpec } from './schema.ts';
 import { parsePath } from './conditions.ts';
 
 const MAX_TYPEDEFS = 32;
+/** What a step of an automaton costs, in characters read. */
+const STEP_EFFORT = 32;
 
 export interface ResolvedType {
   readonly type: TypeSpec;
@@ -38,6 +40,7 @@ export function resolveType(statement: Statement, scope: Scope, modules: ModuleS
   const found = modules.find('typedef', name, statement, scope);
   const inner = child(found.statement, 'type');
   if (inner === undefined) throw new YangError(found.statement, 'needs a type');
+  modules.toil(statement, weightOf(found.statement));
   const base = resolveType(inner, { ...found.scope, around: [...found.scope.around, found.statement] }, modules, depth + 1);
   checkRestrictions(base.type, statement, true);
   const validate = extensionText(found.statement, 'validate', found.scope, modules);
@@ -177,7 +180,7 @@ function restrict(type: TypeSpec, at: Statement, scope: Scope, modules: ModuleSe
     case 'binary':
       return length === undefined ? type : { ...type, length: bounds(length, type.length ?? [[0, Number.MAX_SAFE_INTEGER]]) };
     case 'string': {
-      const patterns = at.children.filter((s) => s.keyword === 'pattern').map(readPattern);
+      const patterns = at.children.filter((s) => s.keyword === 'pattern').map((s) => readPattern(s, modules));
       return {
         ...type,
         ...(length === undefined ? {} : { length: bounds(length, type.length ?? [[0, Number.MAX_SAFE_INTEGER]]) }),
@@ -189,10 +192,11 @@ function restrict(type: TypeSpec, at: Statement, scope: Scope, modules: ModuleSe
       const keyword = type.base === 'bits' ? 'bit' : 'enum';
       if (child(at, keyword) === undefined) return type;
       const values = names(at, keyword, scope, modules);
-      const foreign = values.find((value) => !type.values.includes(value));
+      const places = new Map(type.values.map((value, place) => [value, place]));
+      const foreign = values.find((value) => !places.has(value));
       if (foreign !== undefined) throw new YangError(at, `${keyword} "${foreign}" is none of the type's`);
       if (type.base === 'bits' || type.numbers === undefined) return { ...type, values };
-      return { ...type, values, numbers: values.map((value) => type.numbers![type.values.indexOf(value)]!) };
+      return { ...type, values, numbers: values.map((value) => type.numbers![places.get(value)!]!) };
     }
     case 'leafref':
     case 'instance-identifier': {
@@ -209,10 +213,10 @@ function restrict(type: TypeSpec, at: Statement, scope: Scope, modules: ModuleSe
   }
 }
 
-function readPattern(statement: Statement): Pattern {
+function readPattern(statement: Statement, modules: ModuleSet): Pattern {
   const source = argument(statement);
   try {
-    compilePattern(source);
+    modules.toil(statement, compilePattern(source).size * STEP_EFFORT);
   } catch (cause) {
     if (!(cause instanceof PatternError)) throw cause;
     throw new YangError(statement, `is no regular expression: ${cause.message}`);
@@ -233,6 +237,8 @@ function bounds(statement: Statement, within: readonly Range[]): readonly Range[
     return value;
   };
   let before = -Infinity;
+  /** Both ascend: the part that may hold the next one. */
+  let outer = 0;
   return argument(statement)
     .split('|')
     .map((part) => {
@@ -242,7 +248,8 @@ function bounds(statement: Statement, within: readonly Range[]): readonly Range[
       if (range[0] <= before && before !== -Infinity)
         throw new YangError(statement, `"${part.trim()}" is not behind the part before`);
       before = range[1];
-      if (!within.some((outer) => range[0] >= outer[0] && range[1] <= outer[1])) {
+      while (outer < within.length - 1 && within[outer]![1] < range[1]) outer++;
+      if (range[0] < within[outer]![0] || range[1] > within[outer]![1]) {
         throw new YangError(statement, `"${part.trim()}" leaves the bounds of the type`);
       }
       return range;
