@@ -59,7 +59,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   completion: Object.keys(SCRIPTS),
   env: ['list', 'get'],
   doctor: ['--json', '--verbose'],
-  schema: ['list', 'show', 'methods', 'events'],
+  schema: ['list', 'show', 'methods', 'events', 'check'],
 };
 
 export const COMPLETION_HELP = `zest completion bash|zsh|fish — print a completion script

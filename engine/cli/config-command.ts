@@ -7,7 +7,6 @@ import { unreadableReport, validateReport } from '../config/validate-report.ts';
 import { readAll } from './daemon-command.ts';
 import { visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
-import { Refused } from './refused.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from './options.ts';
 
 export const CONFIG_HELP = `zest config COMMAND … — check, compare, convert and change configurations; no daemon is needed
@@ -129,14 +128,7 @@ export async function configCommand(args: readonly string[], io: CliIo, options:
       verb === '' ? 'zest config COMMAND … (zest config --help lists them)' : `unknown config command: ${verb}${known}`,
     );
   }
-  try {
-    return await command(rest, io, options);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (options.json) io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: error.message }))}\n`);
-    else io.stderr.write(`error: ${visibleLines(error.message)}\n`);
-    return error.code;
-  }
+  return command(rest, io, options);
 }
 
 async function validateCommand(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {

@@ -23,7 +23,7 @@ const OWN: readonly (readonly [usage: string, help: string])[] = [
   ['zest mrt FILE…', 'what MRT files hold, in numbers'],
   ['zest quickstart', 'a daemon with two speakers and two plugins, to look around in'],
   ['zest demo', 'plays the quick start through and checks each step'],
-  ['zest schema list|show|methods|events', 'YANG modules, protocol methods, event types'],
+  ['zest schema list|show|methods|events|check', 'YANG modules, protocol methods, event types; compile modules'],
   ['zest env list|get NAME', 'settings and what they are here'],
   ['zest completion bash|zsh|fish', 'a completion script for your shell'],
   ['zest help [COMMAND]', 'this text, or what one command does; --ai for machines'],

@@ -6,9 +6,10 @@ import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { quoteWord } from '../core/words.ts';
 import { nearest } from '../core/nearest.ts';
-import { visible, visibleJson } from './escape.ts';
+import { visible, visibleJson, visibleLines } from './escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { Interrupted, readOptions, UsageError, type GlobalOptions } from './options.ts';
+import { Refused } from './refused.ts';
 import { runCommand, targetOf } from './run-command.ts';
 
 /** One of our own commands: gets the words and options after its name. Resolves with the exit code. */
@@ -50,18 +51,18 @@ export async function main(args: readonly string[], io: CliIo): Promise<number> 
 
 const QUIET: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
-/** Mistakes in the arguments become one line, or one document. */
+/** Mistakes in the arguments, and what a command refuses, become an error or one document. */
 async function complaining(args: readonly string[], io: CliIo): Promise<number> {
   try {
     return await dispatch(args, io);
   } catch (error) {
     if (error instanceof Interrupted) return EXIT.interrupted;
-    if (!(error instanceof UsageError)) throw error;
+    if (!(error instanceof UsageError || error instanceof Refused)) throw error;
     const end = args.indexOf('--');
     if (args.slice(0, end < 0 ? undefined : end).includes('--json'))
       io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: error.message }))}\n`);
-    else io.stderr.write(`error: ${visible(error.message)}\n`);
-    return EXIT.failed;
+    else io.stderr.write(`error: ${visibleLines(error.message)}\n`);
+    return error instanceof Refused ? error.code : EXIT.failed;
   }
 }
 
