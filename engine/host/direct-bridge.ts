@@ -3,7 +3,7 @@ import type { Bridge, BridgeHandlers, DispatchMethod } from '../../sdk/plugin/br
 import type { StructuredBatch } from '../../sdk/plugin/structured.ts';
 import { AnswerReader } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
-import { abortError } from '../../sdk/rpc/mux.ts';
+import { abortError } from '../../sdk/rpc/calls.ts';
 import type { EngineMethod, ExecuteCommandInput, Methods } from '../../yang/generated/methods.ts';
 import type { Transport } from '../bus/delivery.ts';
 import { linkSignals, type LinkedSignal } from '../core/linked-signal.ts';

@@ -14,7 +14,7 @@ import {
   type PackedRows,
 } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
-import { abortError } from '../../sdk/rpc/mux.ts';
+import { abortError } from '../../sdk/rpc/calls.ts';
 import { PACKED_FROM, RowSlots } from './row-slots.ts';
 
 /** Chunks that may be on their way to the reader. */

@@ -4,7 +4,7 @@
  */
 import type { AnswerSource } from '../../sdk/rpc/answer.ts';
 import type { BulkHandler } from '../../sdk/rpc/bulk.ts';
-import type { EngineCallMethod } from '../../sdk/rpc/mux.ts';
+import type { EngineCallMethod } from '../../sdk/rpc/link-types.ts';
 import type { DispatchMethod } from '../../sdk/plugin/bridge.ts';
 import type { CommandDecl, ConfigSection, Methods, PipeDecl, RegistryCommand } from '../../yang/generated/methods.ts';
 import type { Report } from '../bgp/port.ts';

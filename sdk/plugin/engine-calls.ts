@@ -27,7 +27,7 @@ import type {
   UpdateRouteOutput,
 } from '../../yang/generated/methods.ts';
 import type { AnswerReader, Collapsed } from '../rpc/answer.ts';
-import type { EngineCallMethod } from '../rpc/mux.ts';
+import type { EngineCallMethod } from '../rpc/link-types.ts';
 import type { DispatchMethod } from './bridge.ts';
 
 /** Counters of an `update-route`, whichever names the engine uses. */

@@ -34,19 +34,17 @@ export { type AnswerWord, FrameError, type Line, LineSplitter, MAX_LINE_BYTES, p
 export type { BulkHandler, BulkReplies } from './bulk.ts';
 export { type InboundLimits, InboundRequest } from './inbound.ts';
 export { parseJson, stringifyJson } from './json.ts';
-export {
-  abortError,
-  type AnswerHandler,
-  BAD_LINE_LIMIT,
-  type CallWaiter,
-  type CallMethod,
-  type EngineCallMethod,
-  type Handler,
-  Mux,
-  type MuxOptions,
-  type RawHandler,
-  type RequestContext,
-} from './mux.ts';
+export { abortError, type CallWaiter } from './calls.ts';
+export type {
+  AnswerHandler,
+  CallMethod,
+  EngineCallMethod,
+  Handler,
+  MuxOptions,
+  RawHandler,
+  RequestContext,
+} from './link-types.ts';
+export { BAD_LINE_LIMIT, Mux } from './mux.ts';
 export { READY_BYTES } from './outbound.ts';
 export { pipePair } from './pipe.ts';
 export {

@@ -6,18 +6,23 @@
  * cannot be read is counted, a hundred and one in a row close the link, and closing fails everyone who waits.
  */
 import type { Duplex } from 'node:stream';
-import type { EngineMethod, Method, Methods, RecordMethod } from '../../yang/generated/methods.ts';
+import type { Methods, RecordMethod } from '../../yang/generated/methods.ts';
 import { AnswerReader, type AnswerSource, type RowSink } from './answer.ts';
 import { nayLine } from './answer-lines.ts';
-import { type LineSink, writeAnswer } from './answer-writer.ts';
+import type { LineSink } from './answer-writer.ts';
 import { Bulk, type BulkHandler } from './bulk.ts';
+import { abortError, Calls, type CallWaiter, ownId } from './calls.ts';
 import { decodeOutput, decodePayload } from './decode.ts';
 import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
 import { type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
-import { Inbound, type InboundLimits, InboundRequest } from './inbound.ts';
-import { parseShallow, stringifyJson } from './json.ts';
+import { Inbound, InboundRequest } from './inbound.ts';
+import { stringifyJson } from './json.ts';
+import { Lagging } from './lagging.ts';
 import { LinkAnswer } from './link-answer.ts';
+import type { AnswerHandler, CallMethod, Handler, MuxOptions, RawHandler } from './link-types.ts';
 import { Outbound } from './outbound.ts';
+import { paramsOf, parsePayload } from './payload.ts';
+import { WrittenAnswers } from './written-answers.ts';
 
 /** Consecutive unreadable lines that are borne. */
 export const BAD_LINE_LIMIT = 100;
@@ -26,8 +31,6 @@ export const BAD_LINE_LIMIT = 100;
  * ours, below its methods: who does not know it answers `unknown method` and goes on writing, and nobody minds.
  */
 export const CANCEL_ANSWER = 'zest-link:cancel-answer';
-/** Ids of given-up calls that are remembered, so that their late answers are no bad lines. */
-const ABANDONED_LIMIT = 10_000;
 /** Digits of an id that is surely ours, and a number. */
 const MAX_OWN_DIGITS = 15;
 const HASH = 0x23;
@@ -35,56 +38,6 @@ const ZERO = 0x30;
 const SPACE = 0x20;
 const LETTER_O = 0x6f;
 const LETTER_K = 0x6b;
-
-export type CallMethod = Exclude<Method, RecordMethod>;
-
-export interface MuxOptions extends Partial<InboundLimits> {
-  /** Requests wait for `next()` until `start()` is called (startup stages). Otherwise handlers run from the beginning. */
-  readonly held?: boolean | undefined;
-  /** Called with each line as text, LF excluded. */
-  readonly trace?: ((direction: 'in' | 'out', line: string) => void) | undefined;
-  /** Characters of records of one answer that may wait for its consumer. Default 16 Mi. */
-  readonly answerQueueBytes?: number | undefined;
-  /** What happens past it: give that answer up, or stop reading the link until its consumer has caught up. */
-  readonly whenAnswerFull?: 'abandon' | 'pause' | undefined;
-  /**
-   * How long a consumer may keep the link unread; then its answer is given up. Without it as long as it likes, which is right only
-   * where the link serves that consumer alone (the CLI): everything else on the link waits with it.
-   */
-  readonly answerPauseMs?: number | undefined;
-  /** The chunks of the stream are lent for the time of their event: it reads into one buffer again and again. */
-  readonly lentChunks?: boolean | undefined;
-  /** Default 30 s. */
-  readonly writeTimeoutMs?: number | undefined;
-  /** Unsent bytes at which the link is given up. Default 64 MiB. */
-  readonly outboundLimitBytes?: number | undefined;
-}
-
-export interface RequestContext {
-  /** As the peer wrote it. */
-  readonly id: string;
-  readonly method: string;
-  /** Aborted when the link closes. */
-  readonly signal: AbortSignal;
-}
-
-export type Handler<M extends Method> = (
-  input: Methods[M]['input'],
-  context: RequestContext,
-) => Methods[M]['output'] | Promise<Methods[M]['output']>;
-export type AnswerHandler<M extends Method> = (
-  input: Methods[M]['input'],
-  context: RequestContext,
-) => AnswerSource | Promise<AnswerSource>;
-/** Gets the params as bytes, answers JSON text or nothing. */
-export type RawHandler = (payload: Buffer, context: RequestContext) => string | undefined | Promise<string | undefined>;
-
-/** Whoever waits for a call's one line. Exactly one of the two is called, once. */
-export interface CallWaiter {
-  /** The result's bytes, empty when there is none. Valid as long as they are kept. */
-  resolve(payload: Buffer): void;
-  reject(error: RpcError): void;
-}
 
 export class Mux {
   /** Settles when the link is closed: `undefined` after EOF or our own close, else the reason. */
@@ -94,21 +47,13 @@ export class Mux {
   readonly #outbound: Outbound;
   readonly #inbound: Inbound;
   #trace: ((direction: 'in' | 'out', line: string) => void) | undefined;
-  /** By the number of the id: what we sent has no leading zero and stays below 2^53. */
-  readonly #calls = new Map<number, CallWaiter>();
+  readonly #calls = new Calls();
   readonly #answers = new Map<string, LinkAnswer>();
-  readonly #abandoned = new Set<string>();
   readonly #bulk: Bulk;
-  /** Answers being written, by the peer's id. */
-  readonly #sources = new Map<string, AnswerSource>();
-  /** Ids whose answer has no source yet. */
-  readonly #preparing = new Set<string>();
-  /** Of those, the ones the peer has given up meanwhile. */
-  readonly #unwanted = new Set<string>();
+  readonly #written = new WrittenAnswers();
   readonly #controller = new AbortController();
+  readonly #lagging: Lagging;
   readonly #answerOwner: ConstructorParameters<typeof LinkAnswer>[1];
-  /** Answers whose consumer lags, with the time they are borne; `undefined` = for ever. */
-  readonly #lagging = new Map<LinkAnswer, NodeJS.Timeout | undefined>();
   #settleClosed: (error: RpcError | undefined) => void = () => undefined;
   /** The answer whose rows the splitter hands over. */
   #directId = '';
@@ -136,9 +81,13 @@ export class Mux {
           ? this.#replies.nay(id, error.message)
           : this.#replies.error(id, error),
     );
+    this.#lagging = new Lagging((paused) => {
+      if (paused) stream.pause();
+      else if (this.#cause === undefined) stream.resume();
+    });
     this.#answerOwner = {
       limitBytes: options.answerQueueBytes ?? 16 * 1024 * 1024,
-      full: (answer, full) => options.whenAnswerFull === 'pause' && this.#pause(answer, full, options.answerPauseMs),
+      full: (answer, full) => options.whenAnswerFull === 'pause' && this.#lagging.note(answer, full, options.answerPauseMs),
       direct: (answer) => {
         const prefix = Buffer.from(`#${answer.id} row `);
         this.#splitter.rows = { prefix, take: (chunk, from, to) => answer.bytes(chunk, from, to) };
@@ -199,33 +148,16 @@ export class Mux {
       }
       // Known before anything is written: a pipe in memory may bring the answer while it is.
       const id = this.#lastId + 1;
-      const waiter: CallWaiter = { resolve, reject };
-      if (signal !== undefined) {
-        const give = (): void => {
-          this.#calls.delete(id);
-          this.#abandon(String(id));
-          reject(abortError(signal));
-        };
-        signal.addEventListener('abort', give, { once: true });
-        waiter.resolve = (payload) => {
-          signal.removeEventListener('abort', give);
-          resolve(payload);
-        };
-        waiter.reject = (error) => {
-          signal.removeEventListener('abort', give);
-          reject(error);
-        };
-      }
-      this.#calls.set(id, waiter);
-      if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.delete(id);
+      const waiter = this.#calls.promised(id, signal, resolve, reject);
+      if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.drop(id);
     });
   }
 
   /** `callRaw` for who has tens of thousands of calls under way: no promise, the waiter is the caller's own object. */
   callWaiter(method: string, params: string, waiter: CallWaiter): void {
     const id = this.#lastId + 1;
-    this.#calls.set(id, waiter);
-    if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.delete(id);
+    this.#calls.add(id, waiter);
+    if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.drop(id);
   }
 
   /** The same for params of which the caller knows that they are ASCII, without LF, and far from a line's limit. */
@@ -235,7 +167,7 @@ export class Mux {
       return;
     }
     const id = ++this.#lastId;
-    this.#calls.set(id, waiter);
+    this.#calls.add(id, waiter);
     const line = `#${id} ${method} ${params}`;
     this.#trace?.('out', line);
     // Writing may find the link's limit and end it: then the waiter is told like all others.
@@ -302,17 +234,13 @@ export class Mux {
 
   /** Answers a method by records. `RpcError('unknown-command', …)` from the handler answers `nay`. */
   serveAnswer<M extends RecordMethod>(method: M, handler: AnswerHandler<M>): void {
-    this.#inbound.serve(method, async (request) => {
-      this.#preparing.add(request.id);
-      try {
-        const source = await handler(decodePayload(method, request.payload), { id: request.id, method, signal: this.signal });
-        this.#preparing.delete(request.id);
-        await request.answer(source);
-      } finally {
-        this.#preparing.delete(request.id);
-        this.#unwanted.delete(request.id);
-      }
-    });
+    this.#inbound.serve(method, (request) =>
+      this.#written.prepare(
+        request.id,
+        () => handler(decodePayload(method, request.payload), { id: request.id, method, signal: this.signal }),
+        (source) => request.answer(source),
+      ),
+    );
   }
 
   /** The next request, while held. Rejects when the link closes (code `closed`) or the signal aborts. */
@@ -440,9 +368,8 @@ export class Mux {
     }
     if (at === 1 || line[at] !== SPACE) return false;
     if (line[at + 1] === LETTER_O && line[at + 2] === LETTER_K && (line[at + 3] === SPACE || line.length === at + 3)) {
-      const call = this.#calls.get(id);
+      const call = this.#calls.take(id);
       if (call === undefined) return false;
-      this.#calls.delete(id);
       call.resolve(line.subarray(Math.min(at + 4, line.length)));
       return true;
     }
@@ -472,12 +399,11 @@ export class Mux {
       case 'answer': {
         const answer = this.#answers.get(line.id);
         if (answer !== undefined) return answer.line(line.word, line.tail);
-        const call = this.#calls.get(ownId(line.id));
+        const call = this.#calls.take(ownId(line.id));
         if (call === undefined) {
-          if (line.word === 'end' || line.word === 'nay') this.#abandoned.delete(line.id);
+          if (line.word === 'end' || line.word === 'nay') this.#calls.late(line.id);
           return true;
         }
-        this.#calls.delete(ownId(line.id));
         call.reject(
           line.word === 'nay'
             ? errorFromPayload(line.tail)
@@ -491,16 +417,14 @@ export class Mux {
   }
 
   #reply(line: { readonly kind: 'ok' | 'error'; readonly id: string; readonly payload: Buffer }): boolean {
-    const id = ownId(line.id);
-    const call = this.#calls.get(id);
+    const call = this.#calls.take(ownId(line.id));
     if (call !== undefined) {
-      this.#calls.delete(id);
       if (line.kind === 'ok') call.resolve(line.payload);
       else call.reject(errorFromPayload(line.payload));
       return true;
     }
     const answer = this.#answers.get(line.id);
-    if (answer === undefined) return this.#abandoned.delete(line.id);
+    if (answer === undefined) return this.#calls.late(line.id);
     if (line.kind === 'error') answer.fail(errorFromPayload(line.payload));
     else answer.fail(new RpcError('unreadable', 'one value where a record answer was due'));
     return line.kind === 'error';
@@ -521,15 +445,7 @@ export class Mux {
         source.cancel();
         return;
       }
-      this.#sources.set(id, source);
-      if (this.#unwanted.delete(id)) source.cancel();
-      try {
-        await writeAnswer(id, source, this.#lineSink());
-      } catch {
-        // The link closed under the answer: the source is cancelled, and nobody is left to tell.
-      } finally {
-        this.#sources.delete(id);
-      }
+      await this.#written.write(id, source, this.#lineSink());
     },
   };
 
@@ -545,10 +461,10 @@ export class Mux {
     this.#answers.delete(answer.id);
     if (this.#directId === answer.id) this.#splitter.rows = undefined;
     if (!early) return;
-    this.#abandon(answer.id);
+    this.#calls.abandon(answer.id);
     // Its reply concerns nobody.
     const id = this.#cause === undefined ? this.#request(CANCEL_ANSWER, `{"id":"${answer.id}"}`, () => undefined) : undefined;
-    if (id !== undefined) this.#abandon(id);
+    if (id !== undefined) this.#calls.abandon(id);
   }
 
   /** The peer reads one of our answers no more. */
@@ -558,28 +474,8 @@ export class Mux {
       this.#replies.error(id, new RpcError('error', 'invalid cancel-answer params: want {"id":"<digits>"}'));
       return;
     }
-    const source = this.#sources.get(unwanted);
-    if (source !== undefined) source.cancel();
-    else if (this.#preparing.has(unwanted)) this.#unwanted.add(unwanted);
+    this.#written.cancel(unwanted);
     this.#replies.ok(id, undefined);
-  }
-
-  #abandon(id: string): void {
-    this.#abandoned.add(id);
-    if (this.#abandoned.size <= ABANDONED_LIMIT) return;
-    for (const oldest of this.#abandoned) {
-      this.#abandoned.delete(oldest);
-      break;
-    }
-  }
-
-  #pause(answer: LinkAnswer, full: boolean, patienceMs: number | undefined): boolean {
-    clearTimeout(this.#lagging.get(answer));
-    this.#lagging.delete(answer);
-    if (full) this.#lagging.set(answer, patienceMs === undefined ? undefined : setTimeout(() => answer.overdue(), patienceMs));
-    if (this.#lagging.size > 0) this.#stream.pause();
-    else if (this.#cause === undefined) this.#stream.resume();
-    return true;
   }
 
   #end(error: RpcError | undefined, graceful = false): void {
@@ -592,45 +488,13 @@ export class Mux {
       this.#stream.end();
       this.#stream.resume();
     } else this.#stream.destroy();
-    for (const waiter of this.#calls.values()) waiter.reject(cause);
-    this.#calls.clear();
+    this.#calls.close(cause);
     for (const answer of [...this.#answers.values()]) answer.truncate(cause);
     this.#answers.clear();
-    for (const timer of this.#lagging.values()) clearTimeout(timer);
-    this.#lagging.clear();
-    this.#abandoned.clear();
+    this.#lagging.close();
     this.#inbound.close(cause);
     this.#controller.abort(cause);
-    for (const source of [...this.#sources.values()]) source.cancel();
-    this.#unwanted.clear();
+    this.#written.close();
     this.#settleClosed(error);
   }
 }
-
-/** The number of an id that may be ours; -1 for a text we never wrote. */
-function ownId(id: string): number {
-  return id.length < 16 && !id.startsWith('0') ? Number(id) : -1;
-}
-
-function paramsOf(input: unknown): string {
-  return input === undefined || input === null ? '' : (stringifyJson(input) ?? '');
-}
-
-function parsePayload(payload: Buffer): unknown {
-  if (payload.length === 0) return undefined;
-  try {
-    return parseShallow(payload.toString('utf8'));
-  } catch (error) {
-    throw new RpcError('unreadable', `the result cannot be read: ${messageOf(error)}`);
-  }
-}
-
-export function abortError(signal: AbortSignal | undefined): RpcError {
-  const reason: unknown = signal?.reason;
-  if (reason instanceof RpcError) return reason;
-  const late = reason instanceof Error && reason.name === 'TimeoutError';
-  return new RpcError(late ? 'deadline' : 'aborted', late ? 'deadline exceeded' : 'call aborted', { cause: reason });
-}
-
-/** The methods that take one value and give one back, on the engine's side. */
-export type EngineCallMethod = Exclude<EngineMethod, RecordMethod>;
