@@ -2,7 +2,7 @@
  * One ordered stream of events to one process, bounded (design §5): 64 batches or 4 MiB. Numbers every event from 1; what does not
  * fit is counted and its place in the order is marked by a gap event, whatever the policy.
  *
- * - `hold-peer`: past the limit the owner holds the peers whose rows arrive; what is on its way still fits, up to `hardBytes`.
+ * - `hold-peer`: past the limit the owner holds the peers whose rows arrive; what was on its way by then still fits, up to `heldBytes`.
  * - `drop-with-gap`: past the limit events are dropped until half of the queue is delivered.
  * - `disconnect`: past the limit the stream is over; the owner is told once.
  */
@@ -21,12 +21,20 @@ export interface QueueLimits {
   readonly batches: number;
   readonly bytes: number;
   readonly onOverflow: OverflowPolicy;
+  /** `hold-peer`: what the queue may hold in all, with the rows that were on their way when the peers were held. */
+  readonly heldBytes: number;
 }
 
-export const DEFAULT_QUEUE: QueueLimits = { batches: 64, bytes: 4 * 1024 * 1024, onOverflow: 'drop-with-gap' };
-
-/** `hold-peer`: rows already on their way when the peers were held may fill the queue up to this many times its limit. */
-const HARD_FACTOR = 4;
+/**
+ * Held rows: a ring between reactor and bus that is full (8 MiB) is eight times as large as text at the very worst, four to six times
+ * as a rule; and what a held peer's socket was read of in one go (2 MiB) comes behind it.
+ */
+export const DEFAULT_QUEUE: QueueLimits = {
+  batches: 64,
+  bytes: 4 * 1024 * 1024,
+  onOverflow: 'drop-with-gap',
+  heldBytes: 128 * 1024 * 1024,
+};
 
 export interface Pools {
   readonly buffers: BufferPool;
@@ -200,10 +208,9 @@ export class EventQueue {
   /** One event alone always fits, however large: its size is bounded by the size of a message. */
   #fits(length: number): boolean {
     if (this.bytes === 0) return true;
-    const held = this.limits.onOverflow === 'hold-peer';
-    const factor = held ? HARD_FACTOR : 1;
-    if (this.bytes + length > this.limits.bytes * factor) return false;
-    return this.batches < this.limits.batches * factor || this.#open?.hasRoom(length) === true;
+    if (this.limits.onOverflow === 'hold-peer') return this.bytes + length <= Math.max(this.limits.heldBytes, this.limits.bytes);
+    if (this.bytes + length > this.limits.bytes) return false;
+    return this.batches < this.limits.batches || this.#open?.hasRoom(length) === true;
   }
 
   #drop(): false {

@@ -38,7 +38,7 @@ test('every number of a stream arrives once, in order, or lies in a gap; the que
             : undefined,
           builtin: true,
           tier: 0,
-          queue: { bytes: LIMIT, onOverflow },
+          queue: { bytes: LIMIT, onOverflow, heldBytes: 4 * LIMIT },
           onFailure: () => assert.fail('failed'),
         });
         handle.subscribe({ events: ['update', 'state', 'rpki'] });

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { RingSink, RingSource } from '../../../engine/bgp/events/event-ring.ts';
+import { RING_BYTES } from '../../../engine/bgp/remote.ts';
 import type { StructuredBatch } from '../../../sdk/plugin/structured.ts';
 import type { ProcessFailure, ProcessOptions } from '../../../engine/bus/process.ts';
 import type { OverflowPolicy } from '../../../engine/bus/queue.ts';
+import { RingReader, ringMemory, RingWriter } from '../../../engine/core/ring.ts';
 import { bench, BytesSink, peer, row, TextSink, updateRow } from './fixture.ts';
 
 type Json = Record<string, unknown>;
+
+const MUTE: ConstructorParameters<typeof RingSink>[1] = {
+  wake: () => undefined,
+  report: () => undefined,
+  log: () => undefined,
+  question: () => Promise.resolve({ kind: 'accept' }),
+  needsEveryRow: () => false,
+  hold: () => undefined,
+};
 const LIMIT = 64 * 1024;
 
 function options(name: string, sink: Pick<ProcessOptions, 'transport'>, more: Partial<ProcessOptions> = {}): ProcessOptions {
@@ -215,10 +227,38 @@ test('over a wire a few batches are on their way, and each acknowledgement makes
   assert.deepEqual(failures, ['silent']);
 });
 
+test('hold-peer: a whole ring of rows that was on its way when the peers were held arrives, in order', async () => {
+  const { bus, turn } = bench();
+  const answers: (() => void)[] = [];
+  let arrived = 0;
+  const send = (params: Uint8Array): Promise<void> => {
+    for (const text of (JSON.parse(Buffer.from(params).toString()) as { events: string[] }).events) {
+      assert.equal((JSON.parse(text) as { meta: { seq: number } }).meta.seq, ++arrived);
+    }
+    return new Promise((resolve) => answers.push(resolve));
+  };
+  const handle = bus.attach(options('slow', { transport: { form: 'bytes', send } }, { queue: { onOverflow: 'hold-peer' } }));
+  handle.subscribe({ events: ['update'] });
+  const memory = ringMemory(RING_BYTES);
+  const sink = new RingSink(new RingWriter(memory), MUTE);
+  const source = new RingSource(new RingReader(memory), bus);
+  let rows = 0;
+  for (; sink.lost === 0; rows++) sink.event(updateRow(rows));
+  assert.equal(source.drain(Infinity), rows - 1);
+  await turn();
+  while (answers.length > 0) {
+    answers.shift()?.();
+    if (answers.length === 0) await turn();
+  }
+  const { dropped, gaps, queueBytes } = handle.statistics();
+  assert.deepEqual({ arrived, dropped, gaps, queueBytes }, { arrived: rows - 1, dropped: 0, gaps: 0, queueBytes: 0 });
+});
+
 test('hold-peer: rows that keep coming although held meet a hard bound and a gap', async () => {
   const { bus, turn } = bench();
   const sink = new TextSink(true);
-  const handle = bus.attach(options('slow', sink, { queue: { bytes: LIMIT, onOverflow: 'hold-peer' } }));
+  const queue = { bytes: LIMIT, onOverflow: 'hold-peer', heldBytes: 4 * LIMIT } as const;
+  const handle = bus.attach(options('slow', sink, { queue }));
   handle.subscribe({ events: ['update'] });
   for (let i = 1; i <= 2000; i++) bus.event(updateRow(i));
   await turn();
@@ -361,7 +401,9 @@ for (const onOverflow of MEMORY) {
     const limit = 32 * 1024;
     const handles = Array.from({ length: 50 }, (_, index) => {
       const transport = { form: 'bytes' as const, send: () => new Promise<void>(() => undefined) };
-      const handle = bus.attach(options(`p${index}`, { transport }, { queue: { bytes: limit, onOverflow } }));
+      const handle = bus.attach(
+        options(`p${index}`, { transport }, { queue: { bytes: limit, onOverflow, heldBytes: 4 * limit } }),
+      );
       handle.subscribe({ events: ['update'] });
       return handle;
     });
