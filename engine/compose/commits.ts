@@ -3,7 +3,6 @@
  * the file is written last. A commit may have to be confirmed: until then the file holds what was before, so that a daemon that ends
  * comes back with it, and a clock runs that brings it back by itself.
  */
-import { readFile } from 'node:fs/promises';
 import type { Report } from '../bgp/port.ts';
 import type {
   CheckedText,
@@ -23,6 +22,8 @@ import { RevisionStore, versionOf } from '../config/revisions/store.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { Clock, Timer } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import { readRegular } from '../core/regular-file.ts';
+import { readSettled } from '../core/settled-file.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import { type Impact, impactFields, impactLines, impactOf } from './impact.ts';
 import type { RouteChanges } from './config-routes.ts';
@@ -178,7 +179,7 @@ export class Commits implements ConfigControl {
     const { configs, configPath, clock, transactions } = this.#parts;
     if (configPath === undefined) return refusal('unsupported', NO_FILE);
     if (this.#waiting !== undefined) return refusal('pending', this.busy);
-    const file = await this.#file();
+    const file = request.text === undefined ? await this.#settled(configPath) : await this.#file();
     const running = this.text();
     const text = request.text ?? file;
     if (text === undefined) return refusal('refused', 'there is no configuration file');
@@ -347,12 +348,18 @@ export class Commits implements ConfigControl {
     return configPath === undefined ? undefined : await RevisionStore.of(configPath, limit());
   }
 
+  /** The same when nobody is just writing it. */
+  async #settled(configPath: string): Promise<string | undefined> {
+    const read = await readSettled(configPath, this.#parts.clock);
+    return read.ok ? read.text : await this.#file();
+  }
+
   /** What the file holds now. */
   async #file(): Promise<string | undefined> {
     const { configPath } = this.#parts;
     if (configPath === undefined) return undefined;
     try {
-      return await readFile(configPath, 'utf8');
+      return await readRegular(configPath);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
       throw error;

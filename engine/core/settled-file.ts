@@ -5,13 +5,13 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Clock } from './clock.ts';
+import { MAXIMUM_FILE } from './regular-file.ts';
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
 
 /** Since its last change. */
 const REST_MS = 50;
 const ATTEMPTS = 40;
-const MAXIMUM_BYTES = 64 << 20;
 
 /** Never rejects. The reason names the file. */
 export async function readSettled(path: string, clock: Clock): Promise<FileText> {
@@ -34,7 +34,7 @@ async function readOnce(path: string, clock: Clock): Promise<FileText | number> 
   try {
     const before = await file.stat({ bigint: true });
     if (!before.isFile()) return refusal(`${path} is not a file`);
-    if (before.size > MAXIMUM_BYTES) return refusal(`${path} holds more than ${MAXIMUM_BYTES} bytes`);
+    if (before.size > MAXIMUM_FILE) return refusal(`${path} holds more than ${MAXIMUM_FILE} bytes`);
     const age = clock.wall() - Number(before.mtimeMs);
     // A time of change in the future tells nothing.
     if (age >= 0 && age < REST_MS) return REST_MS - age;

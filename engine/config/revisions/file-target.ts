@@ -1,7 +1,7 @@
 /** What an editing session commits to where no daemon runs: a file with its revisions. */
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
+import { readRegular } from '../../core/regular-file.ts';
 import type {
   CheckResult,
   CommitOptions,
@@ -94,7 +94,7 @@ export class FileTarget implements CommitTarget {
 
   async #text(): Promise<string | undefined> {
     try {
-      return await readFile(this.#options.path, 'utf8');
+      return await readRegular(this.#options.path);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
       throw error;

@@ -3,9 +3,10 @@
  * configuration file still holds what was before, so a daemon that ends, however it ends, comes back with the old configuration; the
  * next start finds the mark, says so and takes it away.
  */
-import { readFile, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, syncFolder, writeSafely } from './safe-write.ts';
+import { readRegular } from '../../core/regular-file.ts';
+import { codeOf, syncFolder, unread, writeSafely } from './safe-write.ts';
 import { PENDING_NAME, type RevisionStore, versionOf } from './store.ts';
 
 export interface PendingMark {
@@ -33,11 +34,9 @@ export async function writeMark(store: RevisionStore, { text, ...head }: Pending
 export async function readMark(store: RevisionStore): Promise<FoundMark> {
   let content: string;
   try {
-    content = await readFile(pathOf(store), 'utf8');
+    content = await readRegular(pathOf(store));
   } catch (error) {
-    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
-      ? { kind: 'none' }
-      : { kind: 'torn', reason: `cannot be read (${codeOf(error) ?? String(error)})` };
+    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' ? { kind: 'none' } : { kind: 'torn', reason: unread(error) };
   }
   const end = content.indexOf('\n');
   const text = content.slice(end + 1);

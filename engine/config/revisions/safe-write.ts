@@ -7,6 +7,7 @@
  */
 import { type FileHandle, link, open, readdir, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { NoFile } from '../../core/regular-file.ts';
 
 /** A file that does not exist yet: secrets may stand in it. */
 const NEW_MODE = 0o600;
@@ -153,6 +154,11 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return codeOf(error) === 'EPERM';
   }
+}
+
+/** Why a file could not be read, for people. */
+export function unread(error: unknown): string {
+  return error instanceof NoFile ? error.reason : `cannot be read (${codeOf(error) ?? String(error)})`;
 }
 
 export function codeOf(error: unknown): string | undefined {

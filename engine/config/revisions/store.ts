@@ -6,9 +6,10 @@
  * A file that is torn, or none of ours, is named and left alone.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
+import { mkdir, readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, realFile, stageFile, syncFolder } from './safe-write.ts';
+import { readRegular } from '../../core/regular-file.ts';
+import { codeOf, realFile, stageFile, syncFolder, unread } from './safe-write.ts';
 
 /** Revisions kept unless the store is told otherwise (`ze.config.revisions`). */
 export const DEFAULT_LIMIT = 100;
@@ -49,7 +50,8 @@ export interface Listing {
 }
 
 const MAGIC = '# zest-revision ';
-const NAME = /^(\d{6,15})\.conf$/;
+const NAME = /^(\d{6,9})\.conf$/;
+const MAXIMUM_NUMBER = 999_999_999;
 /** Files of the store that are no revisions. */
 export const PENDING_NAME = 'pending';
 
@@ -117,7 +119,9 @@ export class RevisionStore {
     await this.prepare();
     for (;;) {
       const names = await this.#names();
-      const number = 1 + Math.max(0, ...names.map((name) => numberOf(name) ?? 0));
+      const number = 1 + names.reduce((most, name) => Math.max(most, numberOf(name) ?? 0), 0);
+      if (number > MAXIMUM_NUMBER)
+        throw new Error(`no number is left for a revision: ${nameOf(MAXIMUM_NUMBER)} stands in ${this.folder}`);
       const kept: Revision = {
         number,
         time: new Date(revision.time).toISOString(),
@@ -166,15 +170,9 @@ type Found =
 async function readRevision(path: string): Promise<Found> {
   let content: string;
   try {
-    const file = await open(path, 'r');
-    try {
-      if (!(await file.stat()).isFile()) return { ok: false, reason: 'not a file' };
-      content = await readFile(file, 'utf8');
-    } finally {
-      await file.close();
-    }
+    content = await readRegular(path);
   } catch (error) {
-    return { ok: false, reason: `cannot be read (${codeOf(error) ?? String(error)})` };
+    return { ok: false, reason: unread(error) };
   }
   const end = content.indexOf('\n');
   if (end < 0 || end > MAXIMUM_HEAD || !content.startsWith(MAGIC))

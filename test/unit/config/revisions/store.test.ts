@@ -95,6 +95,9 @@ const damage: readonly [name: string, harm: () => void, reason: RegExp][] = [
   ],
   ['of another format', () => writeFileSync(stored('000002.conf'), '# zest-revision null\nx'), /first line cannot be read/],
   ['a folder', () => instead(() => mkdirSync(stored('000002.conf'))), /000002\.conf.*(not a file|EISDIR)/],
+  ['a pipe that nobody writes', () => instead(() => spawnSync('mkfifo', [stored('000002.conf')])), /000002\.conf.*not a file/],
+  ['larger than any', () => truncateSync(stored('000002.conf'), (64 << 20) + 1), /000002\.conf: larger than 64 MiB/],
+  ['a link to itself', () => instead(() => symlinkSync('000002.conf', stored('000002.conf'))), /000002\.conf.*ELOOP/],
   ['a foreign file', () => instead(() => writeFileSync(stored('notes.txt'), 'x')), /notes\.txt.*not a revision/],
 ];
 for (const [name, harm, reason] of damage) {
@@ -113,6 +116,26 @@ for (const [name, harm, reason] of damage) {
     assert.equal((await store.save(kept('d'))).number, 4);
   });
 }
+
+test('a number beyond all that are given is a foreign one; behind the last there is none', async () => {
+  const store = await RevisionStore.of(path);
+  await store.save(kept('a'));
+  writeFileSync(stored('999999999999999.conf'), 'x');
+  assert.equal((await store.save(kept('b'))).number, 2);
+  writeFileSync(stored('999999999.conf'), 'x');
+  await assert.rejects(store.save(kept('c')), /no number is left for a revision: 999999999\.conf stands in/);
+  rmSync(stored('999999999.conf'));
+  assert.equal((await store.save(kept('c'))).number, 3);
+});
+
+test('a pipe in the place of the mark, or of the file, is said and not waited for', async () => {
+  const store = await RevisionStore.of(path);
+  await store.prepare();
+  spawnSync('mkfifo', [stored('pending'), path]);
+  assert.deepEqual(await readMark(store), { kind: 'torn', reason: 'not a file' });
+  const read = (text: string) => Promise.resolve(loadConfig(text, { path, env: {} }));
+  await assert.rejects(new FileTarget({ path, read, clock: systemClock }).load(), /zest\.conf is not a file/);
+});
 
 test('a written file keeps its mode, and a link stays a link', async () => {
   writeFileSync(path, 'old');
