@@ -15,6 +15,7 @@ import {
   safiOf,
   standardFamily,
 } from '../../sdk/wire/family.ts';
+import { isWordFault, nlriFromWords, writesWords } from '../../sdk/wire/nlri/words/index.ts';
 
 export type FamilyMode = 'encode' | 'decode' | 'both';
 
@@ -158,8 +159,13 @@ export class CodecRegistry {
     return this.#now.get(family)?.codec.decode(nlri, addPath);
   }
 
+  /** One entry from its words without asking anyone: by the codec in this process, or by the engine where no plugin has claimed the family. */
   encodeNow(family: Family, words: readonly string[]): Uint8Array | string | undefined {
-    return this.#now.get(family)?.codec.encode(words);
+    const installed = this.#now.get(family);
+    if (installed !== undefined) return installed.codec.encode(words);
+    if (this.encoder(family) !== '' || !writesWords(family)) return undefined;
+    const written = nlriFromWords(family, words);
+    return isWordFault(written) ? `${this.name(family)}: ${written.message}` : written;
   }
 
   /** Families that somebody decodes, for OPEN messages and `show`: by name. */

@@ -14,6 +14,7 @@ import { withJoinedDefaults } from './joined-defaults.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
 import { checkPolicies, PolicyBook } from './policy.ts';
 import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
+import { RouteBook } from './route-updates.ts';
 import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
 import { checkSchemaRules } from './schema-rules.ts';
 import { type Environment, Settings } from './settings.ts';
@@ -174,6 +175,7 @@ function reactorSettings(
     localAs: fields?.number('session/asn/local') ?? 0,
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
     policies,
+    routes: new RouteBook(findings, families),
     families,
     unread: ['router-id', 'session/asn/local'].filter((leaf) => findings.faults.some((one) => one.path === `bgp/${leaf}`)),
   };
@@ -183,10 +185,12 @@ function reactorSettings(
     if (global.localAs === 0 && !global.unread.includes('session/asn/local'))
       findings.warn(fields.branch.place, 'bgp/session/asn/local', 'no global local AS (bgp session asn local)');
   }
+  const peers = effective.flatMap((peer) => peerSettings(peer, global, findings) ?? []);
+  if (fields !== undefined) global.routes.checkRest(fields.branch);
   return {
     routerId: global.routerId,
     localAs: global.localAs,
-    peers: effective.flatMap((peer) => peerSettings(peer, global, findings) ?? []),
+    peers,
     openWaitSeconds: settings.number('bgp.openwait'),
     announceDelayMs: settings.milliseconds('bgp.announce-delay'),
     multipathMaximum: fields?.number('multipath/maximum-paths') ?? 1,

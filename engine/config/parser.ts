@@ -243,7 +243,7 @@ export class Parser {
   }
 
   #leafList(where: Where, schema: LeafListNode, head: Head, path: string): void {
-    const members = this.members(schema, head, path, false);
+    const members = this.members(schema, head, path, false, extension(schema, 'syntax') === 'bracket');
     const before = this.index.find(where.into, schema.name, head.inactive);
     if (before?.kind === 'leaf-list') {
       append(before.members, members);
@@ -257,8 +257,8 @@ export class Parser {
     statement.trailing = this.end(path, head);
   }
 
-  /** Values up to the end of the statement. `raw` keeps brackets as members: the words are another language's. */
-  members(schema: LeafListNode, head: Head, path: string, raw: boolean): Member[] {
+  /** Values up to the end of the statement. `raw` keeps brackets as members: the words are another language's; `nested`: those inside the first. */
+  members(schema: LeafListNode, head: Head, path: string, raw: boolean, nested = false): Member[] {
     const members: Member[] = [];
     let open = 0;
     while (true) {
@@ -270,10 +270,11 @@ export class Parser {
       if (token.kind === ';') continue;
       if (token.kind === '[' || token.kind === '(') open++;
       if (token.kind === ']' || token.kind === ')') open--;
-      if (open < 0 || open > 1) this.unexpected(token, path, 'a value');
+      if (open < 0 || (open > 1 && !nested)) this.unexpected(token, path, 'a value');
       if (open < 0) break;
       if (token.kind !== 'word' && token.kind !== 'string') {
-        if (raw) members.push({ text: token.text, inactive: false, place: token });
+        const closes = token.kind === ']' || token.kind === ')';
+        if (raw || (nested && open > (closes ? 0 : 1))) members.push({ text: token.text, inactive: false, place: token });
         continue;
       }
       const inactive = !raw && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text.length > INACTIVE.length;

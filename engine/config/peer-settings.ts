@@ -4,11 +4,11 @@ import { addressBytes, formatAddress, parseIpv4 } from '../../sdk/wire/address.t
 import type { Role } from '../../sdk/wire/capability/typed.ts';
 import { NO_FAMILY, type Family } from '../../sdk/wire/family.ts';
 import type { AddPathDirection, CapabilityMode, FamilySettings, PeerSettings, ProcessBinding } from '../bgp/port.ts';
-import type { Reader } from './effective.ts';
+import { entriesAt, type Reader } from './effective.ts';
 import type { Findings } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import type { PolicyBook } from './policy.ts';
-import { routeUpdates } from './route-updates.ts';
+import type { RouteBook } from './route-updates.ts';
 import { familyOfName } from './validators.ts';
 
 /** What every peer takes from the `bgp` block; zeros where it is absent. */
@@ -17,6 +17,7 @@ export interface GlobalBgp {
   readonly localAs: number;
   readonly routeServerTransparent: boolean;
   readonly policies: PolicyBook;
+  readonly routes: RouteBook;
   /** Leaves of the block whose values are no values, which is said already: what follows from it need not be. */
   readonly unread: readonly string[];
   /** Families of plugins by name. */
@@ -61,11 +62,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     fault('session/router-id', 'router-id is required (in bgp, or in session)');
   if (localAs === 0) fault('session/asn/local', 'a local AS is required (session asn local)');
   const extendedNextHop = nextHopEncodings(fields, bgp.families);
-  const updates = routeUpdates(
-    fields.entries('update'),
-    { path, extendedNextHop: (family, afi) => extendedNextHop.some((one) => one.family === family && one.nextHopAfi === afi) },
-    findings,
-  );
+  const updates = bgp.routes.updates(entriesAt(fields.branch, 'update'), { path, nextHops: extendedNextHop });
   if (findings.faults.length > before) return undefined;
   const localIp = fields.text('connection/local/ip');
   const sides = { localAs, remoteAs: fields.number('session/asn/remote') };

@@ -7,6 +7,7 @@ import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
 import { toHex, viewOf } from '../../sdk/wire/bytes.ts';
 import { AttributeRewriter, exportRule, KEEP, STRIP } from '../../sdk/wire/export.ts';
 import { afiOf, familyName, IPV4_UNICAST, isPrefixFamily } from '../../sdk/wire/family.ts';
+import { nextHopBytes } from '../../sdk/wire/nlri/next-hop.ts';
 import { HEADER_LENGTH, MAX_MESSAGE } from '../../sdk/wire/message.ts';
 import { PrefixCursor } from '../../sdk/wire/nlri/prefix.ts';
 import { ADDED, UpdateWriter, writeEndOfRib } from '../../sdk/wire/writer.ts';
@@ -158,7 +159,15 @@ function sectionBytes(section: Section, command: RouteCommand, options: Options)
     const block = attributeBlock(command, family, options);
     if (block === undefined) return 'the attributes do not fit a message';
     const classic = family === IPV4_UNICAST && command.nextHop.length === 4;
-    writer.beginAnnounce(family, options.addPath, MAX_MESSAGE, block, 0, block.length, classic ? undefined : command.nextHop);
+    writer.beginAnnounce(
+      family,
+      options.addPath,
+      MAX_MESSAGE,
+      block,
+      0,
+      block.length,
+      classic ? undefined : nextHopBytes(command.nextHop, family),
+    );
     if (!addPrefixes(writer, section.announce, family, section.pathId)) return 'the route does not fit a message';
   }
   if (section.withdraw.length > 0) {

@@ -25,6 +25,7 @@ export * from './nlri/flow.ts';
 export * from './nlri/next-hop.ts';
 export * from './nlri/prefix.ts';
 export * from './nlri/syntax.ts';
+export { isWordFault, nlriFromWords, writesWords, type WordFault, type WrittenNlri } from './nlri/words/index.ts';
 export * from './notification.ts';
 export * from './open.ts';
 export * from './refresh.ts';

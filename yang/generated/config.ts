@@ -781,8 +781,13 @@ export const SCHEMA_ROWS: readonly unknown[] = [
     description: 'Any attribute: code, flags, hexadecimal value',
     type: { base: 'string' },
   },
-  { kind: 'leaf-list', name: 'bgp-prefix-sid', extensions: { 'not-built': 'warn' }, type: { base: 'string' } },
-  { kind: 'leaf-list', name: 'bgp-prefix-sid-srv6', extensions: { 'not-built': 'warn' }, type: { base: 'string' } },
+  { kind: 'leaf-list', name: 'bgp-prefix-sid', extensions: { syntax: 'bracket', 'not-built': 'warn' }, type: { base: 'string' } },
+  {
+    kind: 'leaf-list',
+    name: 'bgp-prefix-sid-srv6',
+    extensions: { syntax: 'bracket', 'not-built': 'warn' },
+    type: { base: 'string' },
+  },
   {
     kind: 'leaf',
     name: 'split',

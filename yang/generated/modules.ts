@@ -224,8 +224,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         leaf rd { type zt:route-distinguisher; }
         leaf path-information { ze:validate "path-information"; type string; }
         leaf-list attribute { type string; description "Any attribute: code, flags, hexadecimal value"; }
-        leaf-list bgp-prefix-sid { type string; ze:not-built "warn"; }
-        leaf-list bgp-prefix-sid-srv6 { type string; ze:not-built "warn"; }
+        leaf-list bgp-prefix-sid { ze:syntax "bracket"; type string; ze:not-built "warn"; }
+        leaf-list bgp-prefix-sid-srv6 { ze:syntax "bracket"; type string; ze:not-built "warn"; }
         leaf split { type string { pattern '/?[0-9]{1,3}'; } description "Announce the prefix as its components of this length"; }
       }
       list nlri {

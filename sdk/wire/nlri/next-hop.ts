@@ -37,6 +37,29 @@ export function isNextHopLength(family: Family, length: number, extended: boolea
   }
 }
 
+/**
+ * One or two addresses (4, 16 or 32 bytes) as MP_REACH_NLRI of the family carries them: VPN families put a zero route distinguisher before
+ * each (RFC 4364 §4.3.2); IPv6 families with labels carry an IPv4 address mapped (RFC 4659 §3.2.1.2, RFC 4798 §2).
+ */
+export function nextHopBytes(address: Uint8Array, family: Family): Uint8Array {
+  const safi = family & 0xff;
+  if (address.length === 0 || (safi !== SAFI_MPLS_VPN && safi !== SAFI_MPLS_LABEL)) return address;
+  const hops = address.length === 4 && family >>> 8 === AFI_IPV6 ? mapped(address) : address;
+  if (safi === SAFI_MPLS_LABEL) return hops;
+  const size = Math.min(16, hops.length);
+  const out = new Uint8Array((hops.length / size) * (8 + size));
+  for (let i = 0; i * size < hops.length; i++) out.set(hops.subarray(i * size, (i + 1) * size), i * (8 + size) + 8);
+  return out;
+}
+
+/** `::ffff:a.b.c.d` */
+function mapped(address: Uint8Array): Uint8Array {
+  const out = new Uint8Array(16);
+  out[10] = out[11] = 0xff;
+  out.set(address, 12);
+  return out;
+}
+
 /** True for fe80::/10. */
 export function isLinkLocal(view: DataView, at: number): boolean {
   return (view.getUint16(at) & 0xffc0) === 0xfe80;

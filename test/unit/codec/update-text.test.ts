@@ -126,7 +126,7 @@ const CASES: readonly (readonly [command: string, result: string])[] = [
     'update text next-hop 192.0.2.1 nlri ipv6/unicast add 2001:db8::/32',
     '37: next-hop does not fit ipv6/unicast: an IPv4 address cannot carry IPv6 prefixes',
   ],
-  ['update text nlri ipv4/flow add destination 10.0.0.0/8', '32: no plugin writes ipv4/flow'],
+  ['update text nlri ipv4/rtc add 64500:target:64500:1', '31: no plugin writes ipv4/rtc'],
   ['announce route 10.0.0.0/8', '1: expected "update text"'],
   // Bytes.
   ['update hex attr set 40010100400200400304c0000201 nlri ipv4/unicast add 080a', '40010100400200 | c0000201 | 1/1 +080a -'],

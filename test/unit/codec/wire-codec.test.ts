@@ -114,6 +114,8 @@ const DECODES: readonly (readonly [name: string, run: () => Promise<unknown>, ex
     () => codec.encodeNlri('ipv4/unicast', ['10.0.0.0/8', '11.0.0.0/8']),
     { ok: false, message: 'invalid prefix: 10.0.0.0/8 11.0.0.0/8' },
   ],
-  ['encode: nobody writes it', () => codec.encodeNlri('ipv6/flow', []), { ok: false, message: 'no plugin writes ipv6/flow' }],
+  ['encode: nobody writes it', () => codec.encodeNlri('ipv4/rtc', []), { ok: false, message: 'no plugin writes ipv4/rtc' }],
+  ['encode: no rule', () => codec.encodeNlri('ipv6/flow', []), { ok: false, message: 'ipv6/flow: a rule needs a match' }],
+  ['encode: a rule of the engine', () => codec.encodeNlri('ipv6/flow', ['next-header', 'tcp']), { ok: true, value: '03038106' }],
 ];
 for (const [name, run, expected] of DECODES) test(`codec call ${name}`, async () => assert.deepEqual(await run(), expected));

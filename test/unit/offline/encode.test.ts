@@ -41,7 +41,7 @@ const FAULTS: readonly (readonly [args: readonly string[], code: number, stderr:
   [['-a'], 1, /^-a requires a value/],
   [['-a', '0', 'route 10.0.0.0/24'], 1, /^-a: 0 is not an AS number/],
   [['-x', 'route'], 1, /^unknown option: -x/],
-  [['-f', 'ipv4/flow', 'route 10.0.0.0/24'], 1, /^no plugin writes ipv4\/flow/],
+  [['-f', 'ipv4/rtc', 'route 10.0.0.0/24'], 1, /^no plugin writes ipv4\/rtc/],
 ];
 for (const [args, code, stderr] of FAULTS) {
   test(`encode ${args.join(' ')} fails`, () => {
