@@ -457,7 +457,8 @@ class Daemon {
     const builtins = autoloadedNames(this.#builtins);
     const usable = this.#builtins.map((builtin) => builtin.name);
     const { env, flags } = this.#options;
-    return { ...(await loadWithPlugins(text, { path, env, flags, builtins, usable }, this.#asking())), path };
+    const now = this.#clock.wall();
+    return { ...(await loadWithPlugins(text, { path, env, flags, builtins, usable, now }, this.#asking())), path };
   }
 
   /** One asking at a time: whoever wants to know meanwhile shares it. */

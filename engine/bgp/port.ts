@@ -86,6 +86,10 @@ export interface PeerSettings {
   readonly asn4: CapabilityMode;
   readonly routeRefresh: CapabilityMode;
   readonly extendedMessage: CapabilityMode;
+  /** Capability 73, what we call ourselves; each at most 255 octets of UTF-8. */
+  readonly hostname?: { readonly mode: CapabilityMode; readonly host: string; readonly domain: string } | undefined;
+  /** Capability 75: what the neighbour is told we run. */
+  readonly softwareVersion?: { readonly mode: CapabilityMode; readonly version: string } | undefined;
   /** RFC 8950: family, next-hop AFI */
   readonly extendedNextHop: readonly { readonly family: number; readonly nextHopAfi: number }[];
   readonly holdTimeSeconds: number;

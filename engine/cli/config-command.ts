@@ -110,7 +110,8 @@ export function isOwnConfigCommand(words: readonly string[]): boolean {
 /** How the text is read: with what its plugins bring, unless they are not to be asked. */
 export async function loadOptions(text: string, path: string, io: CliIo, ask = true): Promise<LoadOptions> {
   const plugins = await io.plugins();
-  const options = { path, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable };
+  const now = systemClock.wall();
+  const options = { path, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable, now };
   return ask ? await plugins.prepare(text, options) : options;
 }
 
@@ -140,6 +141,7 @@ async function validateCommand(args: readonly string[], io: CliIo, options: Glob
   const report = read.ok
     ? validateReport(read.text, file, {
         ...(await loadOptions(read.text, file, io, asked)),
+        judged: true,
         json: options.json,
         verbose: values.verbose === true,
         quiet: values.quiet === true,

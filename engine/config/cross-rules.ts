@@ -5,7 +5,7 @@ import { clamp, type Findings, type Place } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import { canonicalAddress } from './peer-settings.ts';
 import { LOOP_DETECTION, type PolicyBook } from './policy.ts';
-import type { Registered } from './validators.ts';
+import { dateOf, type Registered } from './validators.ts';
 import { didYouMean } from './values.ts';
 
 /** A remote address belongs to one peer. */
@@ -24,6 +24,22 @@ export function checkAddresses(peers: readonly EffectivePeer[], findings: Findin
         `bgp/peer/${peer.name}/connection/remote/ip`,
         `duplicate peer remote address: ${address} (peers ${before.name} and ${peer.name})`,
       );
+    }
+  }
+}
+
+const STALE_DAYS = 180;
+
+/** A prefix limit that nobody has looked at for long. */
+export function checkLimitDates(peers: readonly EffectivePeer[], now: number | undefined, findings: Findings): void {
+  if (now === undefined) return;
+  for (const peer of peers) {
+    for (const family of peer.fields.entries('session/family')) {
+      const text = family.text('prefix/updated');
+      const at = dateOf(text);
+      if (at === undefined || now - at <= STALE_DAYS * 86_400_000) continue;
+      const message = `the prefix limit of ${family.key} was last refreshed ${text}: older than ${STALE_DAYS} days`;
+      findings.warn(family.place('prefix/updated'), `bgp/peer/${peer.name}/session/family/${family.key}/prefix/updated`, message);
     }
   }
 }

@@ -53,6 +53,8 @@ export class Findings {
   }
 
   warn(place: Place, path: string, message: string): void {
+    // What many peers inherit is said once.
+    if (this.warnings.some((one) => one.line === place.line && one.column === place.column && one.message === message)) return;
     if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
   }
 

@@ -2,7 +2,7 @@
 // effective tree that plugins are shown.
 import { childOf, type ListNode } from '../../yang/compile/schema.ts';
 import { type Branch, entriesAt, type ListValue, merge, pick, Reader, type Value } from './effective.ts';
-import type { Findings } from './fault.ts';
+import { clamp, type Findings } from './fault.ts';
 
 /** A peer with everything it inherits. */
 export interface EffectivePeer {
@@ -30,7 +30,13 @@ export function effectivePeers(bgp: Branch, findings: Findings): readonly Effect
     seen.set(entry.key, entry);
     peers.push({ name: entry.key, group, fields: new Reader(merge(defaults, joinBindings(entry))) });
   };
-  for (const entry of entriesAt(bgp, 'peer')) add(entry, '', base);
+  for (const entry of entriesAt(bgp, 'peer')) {
+    if (!/^[A-Za-z_]/.test(entry.key)) {
+      const message = `peer ${clamp(entry.key)}: outside a group the name of a peer begins with a letter or "_"`;
+      findings.fault(entry.place, `bgp/peer/${entry.key}`, message);
+    }
+    add(entry, '', base);
+  }
   for (const group of entriesAt(bgp, 'group')) {
     const defaults = merge(base, inherited(group));
     for (const entry of entriesAt(group, 'peer')) add(entry, group.key, defaults);

@@ -7,6 +7,16 @@ import { idOf } from './statement-index.ts';
 import { append, type ConfigStatement, type EntryStatement } from './syntax-tree.ts';
 import { canonical } from './values.ts';
 
+/** Lines of nothing but values: they have no block that a mark could stand before. */
+export function isPositional(schema: ListNode): boolean {
+  const flat = schema.children.every((child) => child.kind === 'leaf' || child.kind === 'leaf-list');
+  return flat && extension(schema, 'syntax') === 'inline-list';
+}
+
+export function lineStays(schema: ListNode): string {
+  return `a line of ${schema.name} cannot be inactive: deactivate the block around it, or delete the line`;
+}
+
 export class ListParser {
   readonly #parser: Parser;
 
@@ -78,6 +88,10 @@ export class ListParser {
       keys.push(text);
     }
     const own = join(path, keys.join(' '));
+    if (inactive && isPositional(schema)) {
+      this.#parser.findings.valueFaults++;
+      this.#parser.findings.fault(head.place, own, lineStays(schema));
+    }
     const entry = this.#newEntry(where.into, schema, keys, { ...head, inactive }, false, own);
     this.#entryRest({ schema, into: entry.children, path: own }, entry, head);
   }

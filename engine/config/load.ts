@@ -6,11 +6,20 @@ import { SCHEMA_ROWS } from '../../yang/generated/config.ts';
 import { CONFIG_MODULES } from '../../yang/generated/modules.ts';
 import { parseIpv4 } from '../../sdk/wire/address.ts';
 import type { PeerSettings, ReactorSettings } from '../bgp/port.ts';
-import { checkAddresses, checkBindings, checkFilters, checkListeners, checkMcp, checkProfiles } from './cross-rules.ts';
-import { type Branch, branchOf, Reader, type Value } from './effective.ts';
+import {
+  checkAddresses,
+  checkBindings,
+  checkFilters,
+  checkLimitDates,
+  checkListeners,
+  checkMcp,
+  checkProfiles,
+} from './cross-rules.ts';
+import { type Branch, branchOf, entriesAt, Reader, type Value } from './effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
 import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
 import { withJoinedDefaults } from './joined-defaults.ts';
+import { singleBindings } from './many-bindings.ts';
 import { type GlobalBgp, peerSettings } from './peer-settings.ts';
 import { checkPolicies, PolicyBook } from './policy.ts';
 import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
@@ -38,6 +47,10 @@ export interface LoadOptions extends Registered {
   readonly builtins?: readonly string[] | undefined;
   /** Names that `use` may give; not checked when absent. */
   readonly usable?: readonly string[] | undefined;
+  /** What time it is, milliseconds since 1970: dates in the text are compared with it. */
+  readonly now?: number | undefined;
+  /** The text is judged, not run: a session that would lack a security feature refuses it with a warning instead of a fault. */
+  readonly judged?: boolean | undefined;
 }
 
 /** Something about a configured plugin. */
@@ -82,7 +95,7 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   findings.follow();
   const root = branchOf(syntax.schema, syntax.children);
   if (syntax.children.length === 0) findings.warn(NOWHERE, '', 'the configuration is empty: there is nothing to do');
-  checkSchemaRules(root, findings);
+  checkSchemaRules(root, findings, options.judged);
   findings.follow();
   const environment = readEnvironment(root, options, findings);
   const plugins = pluginSettings(root, environment.stageTimeoutMs, findings, options.usable);
@@ -90,9 +103,12 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   const hub = hubServers(root, findings);
   findings.follow();
   const bgp = root.children.get('bgp');
-  const peers = bgp?.kind === 'branch' ? effectivePeers(bgp, findings) : [];
-  inlinePlugins(peers, plugins, environment.stageTimeoutMs, findings);
-  const names = [...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])];
+  const stated = bgp?.kind === 'branch' ? effectivePeers(bgp, findings) : [];
+  inlinePlugins(stated, plugins, environment.stageTimeoutMs, findings);
+  const external = entriesAt(root, 'plugin/external').map((entry) => entry.key);
+  const names = [...new Set([...external, ...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])])];
+  const peers = singleBindings(stated, names, findings);
+  checkLimitDates(peers, options.now, findings);
   checkAddresses(peers, findings);
   checkBindings(peers, names, findings);
   const policies = new PolicyBook(root);
@@ -103,7 +119,15 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   const effective = effectiveTree(root, peers);
   checkTreeRules(effective, findings);
   findings.follow();
-  const reactor = reactorSettings(bgp, peers, policies, environment, options.families, findings);
+  const reactor = reactorSettings(
+    bgp,
+    peers,
+    policies,
+    environment,
+    namesOf(root, options.env ?? {}),
+    options.families,
+    findings,
+  );
   checkListeners(root, findings);
   if (findings.failed) {
     const unknownNames = findings.unknownNames > 0;
@@ -160,11 +184,22 @@ function readEnvironment(root: Branch, options: LoadOptions, findings: Findings)
   };
 }
 
+/** What the system is called; `$NAME` stands for something of the environment. */
+function namesOf(root: Branch, env: Environment): Pick<GlobalBgp, 'host' | 'domain'> {
+  const system = root.children.get('system');
+  const text = (leaf: string): string => {
+    const value = system?.kind === 'branch' ? new Reader(system).text(leaf) : '';
+    return value.startsWith('$') ? (env[value.slice(1)] ?? '') : value;
+  };
+  return { host: text('host'), domain: text('domain') };
+}
+
 function reactorSettings(
   bgp: Value | undefined,
   effective: readonly EffectivePeer[],
   policies: PolicyBook,
   environment: DaemonEnvironment,
+  names: Pick<GlobalBgp, 'host' | 'domain'>,
   families: Registered['families'],
   findings: Findings,
 ): ReactorSettings {
@@ -176,6 +211,7 @@ function reactorSettings(
     routeServerTransparent: fields?.flag('route-server/transparent') ?? false,
     policies,
     routes: new RouteBook(findings, families),
+    ...names,
     families,
     unread: ['router-id', 'session/asn/local'].filter((leaf) => findings.faults.some((one) => one.path === `bgp/${leaf}`)),
   };

@@ -303,6 +303,10 @@ export class Parser {
       block.trailing = this.end(path, head) || block.trailing;
       return;
     }
+    if (token.kind === '(' && schema.presence === true) {
+      this.#parenthesised(where, schema, head, path);
+      return;
+    }
     const leaf = extension(schema, 'word-leaf');
     const target = typeof leaf === 'string' ? childOf(schema, leaf) : undefined;
     const named = token.kind === 'word' && childOf(schema, token.text) !== undefined;
@@ -321,6 +325,45 @@ export class Parser {
     if (token.kind === 'word') this.unknown({ schema, into: [], path }, token.text, token);
     else this.findings.fault(token, path, `${schema.name} needs a block, found ${describe(token)}`);
     this.recover();
+  }
+
+  /** `name ( … )`: nothing, the word, or fields with their values. */
+  #parenthesised(where: Where, schema: ContainerNode, head: Head, path: string): void {
+    const block = this.#block(where.into, schema, head);
+    this.keep(this.lexer.next(), head);
+    const word = extension(schema, 'word-leaf');
+    while (this.lexer.peek().kind === 'word' || this.lexer.peek().kind === 'string') {
+      const first = this.lexer.next();
+      this.keep(first, head);
+      const next = this.lexer.peek();
+      const alone = next.kind !== 'word' && next.kind !== 'string';
+      const field = childOf(schema, alone && typeof word === 'string' ? word : first.text);
+      if (field?.kind !== 'leaf') {
+        this.unknown({ schema, into: [], path }, first.text, first);
+        this.recover();
+        return;
+      }
+      const value = alone ? first : this.lexer.next();
+      if (!alone) this.keep(value, head);
+      const text = this.plain(field, canonical(field.type, value.text), value, join(path, field.name));
+      this.check(field, text, value, join(path, field.name));
+      const inner: Head = { place: first, inactive: false, comments: [], blank: false };
+      this.index.add(block.children, {
+        kind: 'leaf',
+        ...this.written(field.name, inner),
+        place: value,
+        schema: field,
+        value: text,
+      });
+    }
+    const close = this.lexer.peek();
+    if (close.kind === ')') this.keep(this.lexer.next(), head);
+    else {
+      this.unexpected(close, path, '")"');
+      this.recover();
+      return;
+    }
+    block.trailing = this.end(path, head) || block.trailing;
   }
 
   /** The block of a container: a repeated one continues the first. */

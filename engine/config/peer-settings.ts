@@ -3,9 +3,17 @@
 import { addressBytes, formatAddress, parseIpv4 } from '../../sdk/wire/address.ts';
 import type { Role } from '../../sdk/wire/capability/typed.ts';
 import { NO_FAMILY, type Family } from '../../sdk/wire/family.ts';
-import type { AddPathDirection, CapabilityMode, FamilySettings, PeerSettings, ProcessBinding } from '../bgp/port.ts';
+import type {
+  AddPathDirection,
+  CapabilityMode,
+  FamilySettings,
+  PeerSettings,
+  ProcessBinding,
+  StaticUpdate,
+} from '../bgp/port.ts';
+import { VERSION } from '../core/version.ts';
 import { entriesAt, type Reader } from './effective.ts';
-import type { Findings } from './fault.ts';
+import type { Findings, Place } from './fault.ts';
 import type { EffectivePeer } from './inherit.ts';
 import type { PolicyBook } from './policy.ts';
 import type { RouteBook } from './route-updates.ts';
@@ -18,6 +26,9 @@ export interface GlobalBgp {
   readonly routeServerTransparent: boolean;
   readonly policies: PolicyBook;
   readonly routes: RouteBook;
+  /** As the `system` block says; '' for what it does not. */
+  readonly host: string;
+  readonly domain: string;
   /** Leaves of the block whose values are no values, which is said already: what follows from it need not be. */
   readonly unread: readonly string[];
   /** Families of plugins by name. */
@@ -25,6 +36,8 @@ export interface GlobalBgp {
 }
 
 const IGNORE_MISMATCH = 'ignore-mismatch';
+
+type PeerFault = (leaf: string, message: string, place?: Place) => void;
 
 /** `undefined` for a peer that cannot be started: incomplete (a warning) or wrong (a fault). */
 export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Findings): PeerSettings | undefined {
@@ -36,18 +49,23 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     ...(peer.group === '' ? [] : [`bgp/group/${peer.group}/peer/${peer.name}`, `bgp/group/${peer.group}`]),
     'bgp',
   ];
-  const fault = (leaf: string, message: string): void => {
+  const fault: PeerFault = (leaf, message, place = fields.place(leaf)) => {
     // A value that could not be read, here or where it is inherited from, is not missing as well.
     if (levels.some((level) => findings.faults.some((one) => one.path === `${level}/${leaf}`))) return;
-    findings.fault(fields.place(leaf), `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
+    findings.fault(place, `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
   };
+  const warn = (place: Place, leaf: string, message: string): void => findings.warn(place, `${path}/${leaf}`, message);
   const families = familySettings(fields, bgp.families, fault);
+  const defaults = defaultRoutes(fields, families, bgp.families, warn);
+  const hostname = hostnameOf(fields, bgp, fault, warn);
+  const softwareVersion = fields.text('session/capability/software-version') as '' | CapabilityMode;
   checkRefresh(fields, fault);
-  if (fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');
+  const missing = incomplete(fields);
+  // What is missing beside keeps the peer from starting no less; what is wrong is said.
+  if (missing === undefined && fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');
   if (!fields.flag('connection/local/accept') && !fields.flag('connection/remote/connect')) {
     fault('connection/local/accept', 'accept false together with connect false leaves no way to connect');
   }
-  const missing = incomplete(fields);
   if (missing !== undefined) {
     findings.warn(fields.branch.place, path, `incomplete peer ${peer.name}: ${missing} is missing; the peer is not started`);
     return undefined;
@@ -96,14 +114,16 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     asn4: fields.text('session/capability/asn4') as CapabilityMode,
     routeRefresh: capability(fields, 'route-refresh'),
     extendedMessage: capability(fields, 'extended-message'),
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(softwareVersion === '' ? {} : { softwareVersion: { mode: softwareVersion, version: `zest/${VERSION}` } }),
     extendedNextHop,
     holdTimeSeconds: fields.number('timer/receive-hold-time'),
     sendHoldTimeSeconds: fields.number('timer/send-hold-time'),
     connectRetrySeconds: fields.number('timer/connect-retry'),
-    groupUpdates: fields.flag('behavior/group-updates'),
+    groupUpdates: fields.flag('behavior/group-updates') && fields.flag('rib/out/group-updates'),
     manualEor: fields.flag('behavior/manual-eor'),
     routeServerTransparent: bgp.routeServerTransparent,
-    updates,
+    updates: [...defaults, ...updates],
     processes: bindings(fields),
     importFilters: bgp.policies.chain(fields, 'import', sides),
     exportFilters: bgp.policies.chain(fields, 'export', sides),
@@ -153,11 +173,7 @@ function isOn(mode: string): boolean {
   return mode === 'enable' || mode === 'require';
 }
 
-function familySettings(
-  fields: Reader,
-  names: GlobalBgp['families'],
-  fault: (leaf: string, message: string) => void,
-): readonly FamilySettings[] {
+function familySettings(fields: Reader, names: GlobalBgp['families'], fault: PeerFault): readonly FamilySettings[] {
   const out: FamilySettings[] = [];
   const everywhere = addPathOf(fields, 'session/capability/add-path');
   const single = new Map(fields.entries('session/add-path').map((one) => [familyOfName(one.key, names), one]));
@@ -166,8 +182,11 @@ function familySettings(
     const maximum = entry.number('prefix/maximum');
     const stated = entry.number('prefix/warning');
     const leaf = `session/family/${entry.key}/prefix/maximum`;
-    if (maximum === 0) fault(leaf, `${entry.key}: prefix maximum is mandatory`);
-    else if (stated >= maximum) fault(leaf, `${entry.key}: prefix warning ${stated} must be below prefix maximum ${maximum}`);
+    if (maximum === 0) fault(leaf, `${entry.key}: prefix maximum is mandatory`, entry.place('prefix'));
+    else if (stated >= maximum) {
+      const message = `${entry.key}: prefix warning ${stated} must be below prefix maximum ${maximum}`;
+      fault(leaf, message, entry.place('prefix/warning'));
+    }
     const family = familyOfName(entry.key, names);
     const mode = entry.text('mode');
     if (family === NO_FAMILY || mode === 'disable') continue;
@@ -184,6 +203,47 @@ function familySettings(
     });
   }
   return out;
+}
+
+type PeerWarning = (place: Place, leaf: string, message: string) => void;
+
+const DEFAULT_ROUTES: Readonly<Record<string, string>> = { 'ipv4/unicast': '0.0.0.0/0', 'ipv6/unicast': '::/0' };
+
+/** `default-originate`: a route like those of `update` blocks. */
+function defaultRoutes(
+  fields: Reader,
+  families: readonly FamilySettings[],
+  names: GlobalBgp['families'],
+  warn: PeerWarning,
+): readonly StaticUpdate[] {
+  const out: StaticUpdate[] = [];
+  for (const entry of fields.entries('session/family')) {
+    if (!entry.flag('default-originate')) continue;
+    const leaf = `session/family/${entry.key}/default-originate`;
+    const family = familyOfName(entry.key, names);
+    const route = DEFAULT_ROUTES[entry.key];
+    if (route === undefined) warn(entry.place('default-originate'), leaf, `${entry.key} has no default route: none is sent`);
+    else if (entry.text('default-originate-filter') !== '') {
+      const message = 'default-originate-filter is not available in this version: no default route is sent';
+      warn(entry.place('default-originate-filter'), `${leaf}-filter`, message);
+    } else if (families.some((one) => one.family === family && one.mode !== 'ignore')) {
+      out.push({ command: `update text next-hop self nlri ${entry.key} add ${route}` });
+    }
+  }
+  return out;
+}
+
+/** Capability 73. Its length has one octet, so both names together have at most 253. */
+function hostnameOf(fields: Reader, bgp: GlobalBgp, fault: PeerFault, warn: PeerWarning): PeerSettings['hostname'] {
+  const path = 'session/capability/hostname';
+  if (!fields.has(path)) return undefined;
+  const mode = fields.text(`${path}/mode`) as CapabilityMode;
+  const host = fields.text(`${path}/host`) || bgp.host;
+  const domain = fields.text(`${path}/domain`) || bgp.domain;
+  if (new TextEncoder().encode(host + domain).length > 253)
+    fault(`${path}/host`, 'host and domain have more than 253 octets together');
+  if (host === '' && isOn(mode)) warn(fields.place(path), path, 'hostname is not advertised: neither it nor system names a host');
+  return host === '' && isOn(mode) ? undefined : { mode, host, domain };
 }
 
 function addPathOf(fields: Reader, path: string): AddPathDirection {
@@ -208,7 +268,7 @@ function nextHopEncodings(
 }
 
 /** Whoever asks for routes again needs somebody who resends them. */
-function checkRefresh(fields: Reader, fault: (leaf: string, message: string) => void): void {
+function checkRefresh(fields: Reader, fault: PeerFault): void {
   if (fields.entries('process').some((process) => process.list('send').includes('update'))) return;
   for (const capabilityName of ['route-refresh', 'graceful-restart']) {
     if (isOn(capability(fields, capabilityName))) {

@@ -38,20 +38,45 @@ export interface HubServer {
   readonly clients: readonly HubClient[];
 }
 
+/** Built-in plugins of Ze that this release lacks: a configuration may name them, and runs without what they do. */
+const LACKING: readonly string[] = [
+  'bgp-aigp',
+  'bgp-bmp',
+  'bgp-gr',
+  'bgp-healthcheck',
+  'bgp-hostname',
+  'bgp-llnh',
+  'bgp-persist',
+  'bgp-redistribute',
+  'bgp-redistribute-egress',
+  'bgp-rpki',
+  'bgp-rpki-decorator',
+  'bgp-rr',
+  'bgp-softver',
+  'bgp-watchdog',
+];
+/** The address families are part of the engine. */
+const BUILT_IN_FAMILIES = /^bgp-nlri-(?:evpn|flowspec|labeled|ls|mup|mvpn|rtc|vpls|vpn)$/;
+
 export const MINIMUM_SECRET = 32;
 const DEFAULT_QUEUE = { batches: 64, bytes: 4 << 20, onOverflow: undefined };
 
-/** `usable`: the built-in plugins that `use` may name; not checked when absent. */
+/** `usable`: the built-in plugins that `use` may name; not checked when absent. What this release lacks is left out, with a warning. */
 export function pluginSettings(
   root: Branch,
   stageTimeoutMs: number,
   findings: Findings,
   usable?: readonly string[],
 ): PluginSettings[] {
-  return entriesAt(root, 'plugin/external').map((entry) => {
+  return entriesAt(root, 'plugin/external').flatMap((entry) => {
     const fields = new Reader(entry);
     const run = fields.text('run');
     const use = fields.text('use');
+    const lacking = usable?.includes(use) === false && run === '' ? lackingNote(use) : undefined;
+    if (lacking !== undefined) {
+      findings.warn(fields.place('use'), `plugin/external/${entry.key}/use`, `plugin external ${entry.key}: ${lacking}`);
+      return [];
+    }
     if (run === '' && use === '') {
       findings.fault(entry.place, `plugin/external/${entry.key}`, `plugin external ${entry.key} needs run or use`);
     }
@@ -75,6 +100,12 @@ export function pluginSettings(
       isolation: fields.text('isolation') === 'thread' ? 'thread' : 'main',
     };
   });
+}
+
+/** Why nothing is started for a plugin that Ze ships. */
+function lackingNote(use: string): string | undefined {
+  if (BUILT_IN_FAMILIES.test(use)) return `${use} is part of Zest itself, nothing is started`;
+  return LACKING.includes(use) ? `the built-in plugin ${use} is not available in this version, nothing is started` : undefined;
 }
 
 /** Says of plugins what was learned of them: a fault where the text holds names that nobody knows, since one of them may be theirs. */

@@ -13,13 +13,13 @@ interface NotBuilt {
 }
 
 /** Walks the tree as written (before inheritance), so that each statement is looked at once. */
-export function checkSchemaRules(root: Branch, findings: Findings): void {
+export function checkSchemaRules(root: Branch, findings: Findings, judged = false): void {
   const notBuilt = new Map<string, NotBuilt>();
   const walk = (value: Value, schemaPath: string, path: string, covered = false, entry = false): void => {
     const schema = value.kind === 'any' ? undefined : value.schema;
     const how = schema === undefined ? undefined : extension(schema, 'not-built');
     const inside = covered || typeof how === 'string';
-    if (typeof how === 'string' && !covered && !entry) {
+    if (typeof how === 'string' && !covered && !entry && !isDefault(value)) {
       const before = notBuilt.get(schemaPath);
       if (before === undefined) notBuilt.set(schemaPath, { how, place: value.place, count: 1 });
       else before.count++;
@@ -45,14 +45,25 @@ export function checkSchemaRules(root: Branch, findings: Findings): void {
     }
   };
   walk(root, '', '');
-  report(notBuilt, findings);
+  report(notBuilt, findings, judged);
+}
+
+/** A leaf that says what holds without it is not missed. */
+function isDefault(value: Value): boolean {
+  return value.kind === 'leaf' && value.text === value.schema.default;
 }
 
 /** One line a feature, however many peers use it; a feature inside another that is not built is not named again. */
-function report(notBuilt: ReadonlyMap<string, NotBuilt>, findings: Findings): void {
+function report(notBuilt: ReadonlyMap<string, NotBuilt>, findings: Findings, judged: boolean): void {
   for (const [path, { how, place, count }] of notBuilt) {
     const more = count > 1 ? ` (and ${count - 1} more)` : '';
-    if (how === 'refuse')
+    if (how === 'refuse' && judged)
+      findings.warn(
+        place,
+        path,
+        `${path} is not available in this version: the daemon refuses this configuration, because the session would run without it${more}`,
+      );
+    else if (how === 'refuse')
       findings.fault(
         place,
         path,

@@ -3,6 +3,8 @@ import { addressBytes, parseDecimal, parseIpv4, parsePrefix, prefixTarget } from
 import { compilePattern, PatternError } from '../../sdk/policy/pattern-program.ts';
 import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, standardFamily } from '../../sdk/wire/family.ts';
 
+import { matchesName } from './name-pattern.ts';
+
 export interface Validator {
   /** What it accepts, in words that follow "is not". */
   readonly expected: string;
@@ -105,6 +107,12 @@ function isPathPattern(text: string): boolean {
   }
 }
 
+/** The first moment of a day as `YYYY-MM-DD`, milliseconds since 1970 UTC; undefined when there is no such day. */
+export function dateOf(text: string): number | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== text ? undefined : at;
+}
+
 /** `500ms`, `30s`, `5m`, `2h`, seconds without a unit; milliseconds, or -1. */
 export function parseDuration(text: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text);
@@ -171,6 +179,7 @@ export function makeValidators(registered: Registered = {}): Validators {
           isDecimal(text.slice(0, Math.max(0, text.indexOf(':'))), U32) && isIpv4(text.slice(text.indexOf(':') + 1)),
       },
     ],
+    ['date', { expected: 'a date such as 2026-01-31', accepts: (text) => dateOf(text) !== undefined }],
     ['duration', { expected: 'a duration such as 500ms, 30s or 5m', accepts: (text) => parseDuration(text) >= 0 }],
     [
       'log-level',
@@ -180,6 +189,7 @@ export function makeValidators(registered: Registered = {}): Validators {
       'path-regex',
       { expected: `a regular expression in RE2's syntax (no back-references, no look-around)`, accepts: isPathPattern },
     ],
+    ['name-pattern', { expected: 'a pattern of names', accepts: (text) => matchesName(text, '') !== undefined }],
     ['regex', { expected: 'a regular expression', accepts: isExpression }],
     [
       'peer-name',

@@ -57,7 +57,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     leaf warning { type uint32 { range "1..max"; } description "Warn from here on; below maximum, 90 % of it when absent"; }
     leaf teardown { type boolean; default "true"; description "Close the session when exceeded (Cease 6/1); else drop the excess"; }
     leaf idle-timeout { type uint16; units "seconds"; default "0"; description "Restart after a teardown, doubling to one hour; 0 never"; }
-    leaf updated { type string { pattern '[0-9]{4}-[0-9]{2}-[0-9]{2}'; } ze:hidden; description "When the limit was last refreshed"; }
+    leaf updated { type string; ze:validate "date"; ze:hidden; description "When the limit was last refreshed"; }
   }
 
   grouping session-fields {
@@ -105,8 +105,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           description "require drops a peer without the family";
         }
         container prefix { zx:change "live"; description "Prefix limit"; uses prefix-limit; }
-        leaf default-originate { type boolean; default "false"; ze:not-built "warn"; description "Send a default route when the session comes up"; }
-        leaf default-originate-filter { type string; ze:not-built "warn"; description "Filter that decides on the default route"; }
+        leaf default-originate { zx:change "live"; type boolean; default "false"; description "Send a default route when the session comes up"; }
+        leaf default-originate-filter { zx:change "live"; type string; description "Filter that decides on the default route: not available, none is sent then"; }
       }
       container capability {
         description "Capabilities to advertise";
@@ -153,12 +153,14 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         }
         container hostname {
           presence "advertised";
-          ze:not-built "warn";
+          ze:syntax "flex";
+          ze:word-leaf "mode";
           description "Host name capability";
-          leaf host { type string { length "1..255"; } }
-          leaf domain { type string { length "1..255"; } }
+          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf host { type string { length "1..255"; } description "Our name; that of system host when absent"; }
+          leaf domain { type string { length "1..255"; } description "Its domain; that of system domain when absent"; }
         }
-        leaf software-version { type zt:capability-mode; ze:not-built "warn"; description "Software version capability"; }
+        leaf software-version { type zt:capability-mode; description "Software version capability"; }
         container link-local-nexthop {
           presence "advertised";
           ze:syntax "flex";
@@ -190,9 +192,15 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       leaf format { type enumeration { enum parsed; enum raw; enum full; enum hex; enum base64; enum summary; } }
       leaf attribute { type string; ze:not-built "warn"; description "Which attributes are decoded"; }
     }
-    container neighbor-changes { presence "old style"; ze:not-built "warn"; description "Old style state notifications"; }
-    leaf-list processes { type string; ze:not-built "warn"; description "Several plugins, by name"; }
-    leaf-list processes-match { type string; ze:not-built "warn"; description "Several plugins, by pattern"; }
+    container neighbor-changes {
+      presence "old style";
+      ze:syntax "flex";
+      ze:word-leaf "enabled";
+      description "Old style state notifications: the event kind state";
+      leaf enabled { type boolean; default "true"; }
+    }
+    leaf-list processes { type string; description "Several plugins, by name: the binding is each one's"; }
+    leaf-list processes-match { type string; ze:validate "name-pattern"; description "Several plugins, by a pattern their names begin with"; }
   }
 
   grouping update-fields {
@@ -285,7 +293,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       description "How routes are sent";
       leaf group-updates { type boolean; default "true"; description "Pack routes with equal attributes into one UPDATE"; }
       leaf manual-eor { type boolean; default "false"; description "Send no End-of-RIB by ourselves"; }
-      leaf auto-flush { type boolean; ze:not-built "warn"; description "Send announcements immediately"; }
+      leaf auto-flush { type boolean; default "true"; ze:not-built "warn"; description "Send announcements immediately"; }
       leaf rs-fast-path { type boolean; default "false"; description "Forward inside the reactor; chosen by itself when possible"; }
     }
     container timer {
@@ -295,16 +303,18 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       leaf connect-retry { zx:change "live"; type uint16 { range "1..65535"; } units "seconds"; description "Also the floor of the backoff; 120 when absent"; }
     }
     container rib {
-      ze:not-built "warn";
       description "Tables kept for the peer";
       container adj {
-        leaf in { type boolean; }
-        leaf out { type boolean; }
+        ze:not-built "warn";
+        description "Whether they are kept";
+        leaf in { type boolean; description "Routes as received"; }
+        leaf out { type boolean; description "Routes as sent"; }
       }
       container out {
-        leaf group-updates { type boolean; default "true"; }
-        leaf auto-commit-delay { type zt:duration; default "0"; }
-        leaf max-batch-size { type uint32; default "0"; }
+        description "How routes leave";
+        leaf group-updates { zx:change "live"; type boolean; default "true"; description "Pack outgoing routes; as behavior group-updates"; }
+        leaf auto-commit-delay { type string { pattern "[0-9]{1,9}(ms|s)?"; } default "0"; ze:not-built "warn"; description "Milliseconds changes are held back"; }
+        leaf max-batch-size { type uint32; default "0"; ze:not-built "warn"; description "Routes of one batch; 0 is unlimited"; }
       }
     }
     uses update-fields;

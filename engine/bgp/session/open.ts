@@ -4,9 +4,11 @@ import {
   CAP_ASN4,
   CAP_ENHANCED_REFRESH,
   CAP_EXTENDED_MESSAGE,
+  CAP_FQDN,
   CAP_GRACEFUL_RESTART,
   CAP_MULTIPROTOCOL,
   CAP_ROUTE_REFRESH,
+  CAP_SOFTWARE_VERSION,
   capabilityLabel,
 } from '../../../sdk/wire/capability/capability.ts';
 import type { TypedCapability } from '../../../sdk/wire/capability/typed.ts';
@@ -37,6 +39,10 @@ export function openFor(settings: PeerSettings, plugins: readonly PluginCapabili
     mode === 'ignore' || way === 'none' ? [] : [{ family, mode: way === 'send/receive' ? ('send-receive' as const) : way }],
   );
   if (addPath.length > 0) typed.push({ kind: 'addpath', families: addPath });
+  const { hostname, softwareVersion } = settings;
+  if (hostname !== undefined && offers(hostname.mode)) typed.push({ kind: 'fqdn', host: hostname.host, domain: hostname.domain });
+  if (softwareVersion !== undefined && offers(softwareVersion.mode))
+    typed.push({ kind: 'software-version', version: softwareVersion.version });
   const ours = typed.map(writeCapability);
   const added = pluginCapabilities(settings, plugins, ours);
   // Whoever speaks enhanced refresh may let no request pass before our End-of-RIB (RFC 7313 §4), and several implementations send
@@ -132,6 +138,8 @@ function unmetDemands(
   demand(settings.routeRefresh, CAP_ROUTE_REFRESH);
   if (settings.routeRefresh === 'refuse') demand('refuse', CAP_ENHANCED_REFRESH);
   demand(settings.extendedMessage, CAP_EXTENDED_MESSAGE);
+  if (settings.hostname !== undefined) demand(settings.hostname.mode, CAP_FQDN);
+  if (settings.softwareVersion !== undefined) demand(settings.softwareVersion.mode, CAP_SOFTWARE_VERSION);
   for (const { family, mode } of settings.families) {
     if (mode !== 'require' || negotiated.peer.families.includes(family)) continue;
     unmet.push(writeCapability({ kind: 'multiprotocol', family }));

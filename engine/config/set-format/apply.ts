@@ -1,5 +1,6 @@
 // Plans applied to a tree: set, delete, mark. Each either happens whole or answers why not and leaves the tree as it was.
 import { clamp, type Place } from '../fault.ts';
+import { isPositional, lineStays } from '../list-parser.ts';
 import { idOf } from '../statement-index.ts';
 import {
   append,
@@ -101,6 +102,8 @@ export class Applier {
   mark(root: ConfigStatement[], plan: Plan, inactive: boolean): Applied {
     const named = this.#named(root, plan, !inactive);
     if (!named.ok) return named;
+    const line = named.found.find(({ statement }) => statement.kind === 'entry' && isPositional(statement.schema))?.statement;
+    if (inactive && line?.kind === 'entry') return refused(plan.head.place, lineStays(line.schema));
     let changed = 0;
     for (const { into, statement, member } of named.found) {
       if (this.#options.reading)

@@ -12,6 +12,7 @@ import {
   type SchemaNode,
 } from '../../../yang/compile/schema.ts';
 import { FreeParser } from '../free-parser.ts';
+import { isPositional, lineStays } from '../list-parser.ts';
 import { describe, type Head, INACTIVE, join, type Parser } from '../parser.ts';
 import type { Place } from '../fault.ts';
 import type { BlockStatement, ConfigStatement, FreeStatement, Member } from '../syntax-tree.ts';
@@ -237,6 +238,10 @@ export class PathReader {
       keys.push(text);
     }
     this.#path = join(this.#path, keys.join(' '));
+    if (inactive && this.#intent === 'make' && isPositional(schema)) {
+      this.#parser.findings.valueFaults++;
+      this.#parser.findings.fault(which.place, this.#path, lineStays(schema));
+    }
     const always = repeatable && inline && which.ordinal === 0;
     this.#steps.push({ kind: 'entry', schema, keys, anonymous: false, always, ...plain(which), inactive });
     this.#schema = schema;

@@ -265,8 +265,8 @@ const rows: readonly Row[] = [
     1,
     'auth-mode=oauth requires tls.cert and tls.key on non-loopback listeners',
   ],
-  ['md5', bgp(peer({ rest: 'connection md5 password secret;' })), 1, 'md5 is not available'],
-  ['ttl', bgp(peer({ rest: 'connection ttl max 1;' })), 1, 'ttl is not available'],
+  ['md5', bgp(peer({ rest: 'connection md5 password secret;' })), 1, 'md5 is not available in this version: refused'],
+  ['ttl', bgp(peer({ rest: 'connection ttl max 1;' })), 1, 'ttl is not available in this version: refused'],
   [
     'a role whose exports are named',
     bgp(peer({ rest: 'role { import provider; export [ default unknown ]; }' })),
