@@ -308,6 +308,13 @@ class Daemon {
     // The plugins of the reactor read its settings while they start: they are there before the peers are.
     await reactor.apply({ ...config.reactor, peers: [] });
     if (this.#isStopping()) return;
+    let peersThere = (): void => undefined;
+    let settling: Promise<void> | undefined = new Promise<void>((resolve) => {
+      peersThere = () => {
+        settling = undefined;
+        resolve();
+      };
+    });
     const host = new PluginHost({
       clock,
       log: rootLog.log('plugin'),
@@ -321,6 +328,7 @@ class Daemon {
         peers: context.peers,
         bus,
         reactor,
+        settling: () => settling,
         state: new StateStore(service.stateDirectory),
         dns: new DnsLookup({ clock }),
         maxDestinations: () => this.#configs?.active.environment.settings.number('fwd.dest.cap') ?? 4096,
@@ -386,6 +394,7 @@ class Daemon {
     closers.push(() => commits.close());
     this.#running = { reactor, bus, transactions, commits };
     await applyPeers(parts, config.reactor);
+    peersThere();
     if (bus.writesUpdates) await warmUpEvents(registry, rootLog.log('bus'));
     await reactor.start();
     releaseYoungHeap();

@@ -21,6 +21,8 @@ export interface ServiceParts {
   readonly peers: PeerCatalogue;
   readonly bus: Pick<EventBus, 'emit'>;
   readonly reactor: Pick<ReactorPort, 'forwardCached' | 'releaseCached' | 'relayStored' | 'inject' | 'eject'>;
+  /** While the daemon starts and no peer is there yet: resolves when they are, before the first session. */
+  settling?(): Promise<void> | undefined;
   readonly state: StateStore;
   readonly dns: DnsLookup;
   /** `ze.fwd.dest.cap`: destinations of one forward-cached call. */

@@ -21,6 +21,7 @@ export class RouteCalls {
   }
 
   async update(plugin: string, input: UpdateRouteInput, signal: AbortSignal): Promise<UpdateRouteOutput> {
+    await this.settling;
     const text = input['peer-selector'] ?? '*';
     const command = input.command.trimStart();
     if (!command.startsWith('update ')) return this.#other(plugin, text, command, signal);
@@ -28,6 +29,11 @@ export class RouteCalls {
     const outcome = await this.#parts.routes.update(`plugin:${plugin}`, peers, command, metaText(input.meta));
     if (!outcome.ok) throw refused(outcome.fault);
     return routeOutput(outcome.value);
+  }
+
+  /** Plugins start before the peers are there, and may have routes for them at once: those wait for the peers. */
+  get settling(): Promise<void> | undefined {
+    return this.#parts.settling?.();
   }
 
   /** The peers of a selector that the plugin may send routes to. Throws RpcError when there are none. */

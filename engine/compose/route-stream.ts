@@ -90,7 +90,7 @@ export class RouteStream {
     const command = input.command.trimStart();
     const selector = input['peer-selector'] ?? '*';
     const bytes = params.length;
-    if (!command.startsWith('update ')) {
+    if (!command.startsWith('update ') || this.#calls.settling !== undefined) {
       this.#later(input, id, bytes, replies);
       return;
     }
