@@ -25,7 +25,6 @@ export interface FamilySettings {
   /** Seconds before the first automatic restart after a prefix teardown; 0 = stay down. */
   readonly idleTimeoutSeconds: number;
   readonly addPath: AddPathDirection;
-  readonly defaultOriginate: boolean;
 }
 
 /** Which process (plugin) sees and sends what for a peer: daemon-config §5.5. */

@@ -192,7 +192,6 @@ function rehearsal(): ReactorSettings {
         prefixTeardown: true,
         idleTimeoutSeconds: 0,
         addPath: 'none',
-        defaultOriginate: false,
       },
     ],
     ignoreFamilyMismatch: false,

@@ -199,7 +199,6 @@ function familySettings(fields: Reader, names: GlobalBgp['families'], fault: Pee
       prefixTeardown: entry.flag('prefix/teardown'),
       idleTimeoutSeconds: entry.number('prefix/idle-timeout'),
       addPath: own === undefined ? everywhere : isOn(own.text('mode')) ? (own.text('direction') as AddPathDirection) : 'none',
-      defaultOriginate: entry.flag('default-originate'),
     });
   }
   return out;

@@ -46,7 +46,7 @@ export class RouteBook {
     this.#families = families;
   }
 
-  /** The commands of a peer's blocks. One whose pool holds it back makes none. */
+  /** The commands of a peer's blocks. One of a pool makes none: it is checked here, and announced by the plugin bgp-watchdog. */
   updates(blocks: readonly Branch[], context: RouteContext): readonly StaticUpdate[] {
     if (blocks.length === 0) return [];
     const carried = context.nextHops.map(({ family, nextHopAfi }) => `${family}/${nextHopAfi}`).join(' ');
@@ -85,8 +85,13 @@ export class RouteBook {
     const attributes = this.#attributes(block, path);
     if (sections.length === 0) return undefined;
     this.#idleQualifiers(block, path);
-    if (block.has('watchdog') && block.flag('watchdog/withdraw')) return undefined;
-    return { command: ['update text', ...attributes, ...sections].join(' ') };
+    if (!block.has('watchdog')) return { command: ['update text', ...attributes, ...sections].join(' ') };
+    const fault = (place: Place, message: string): void => this.#findings.fault(place, `${path}/watchdog`, message);
+    if (block.text('watchdog/name') === '') fault(block.place('watchdog'), 'watchdog needs the name of a pool');
+    for (const line of block.entries('nlri'))
+      if (line.list('content').some((word) => word === 'del' || word === 'eor'))
+        fault(line.branch.place, 'a pool holds routes to announce: no del and no eor');
+    return undefined;
   }
 
   /** `rd` or a label that no line of the block can take would be ignored. */

@@ -245,7 +245,6 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         leaf-list content { type string; }
       }
       container watchdog {
-        ze:not-built "warn";
         description "Pool the routes belong to";
         leaf name { type string { length "1..64"; } }
         leaf withdraw { type boolean; default "true"; description "Held back until the pool is announced"; }
@@ -460,34 +459,38 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       }
     }
     container healthcheck {
-      ze:not-built "warn";
+      zx:change "live";
       description "Probes that announce and withdraw pools of routes";
       list probe {
         key "name";
         unique "group";
-        leaf name { type string; }
-        leaf command { type string; }
-        leaf group { type string; }
-        leaf interval { type uint32; units "seconds"; default "5"; }
-        leaf fast-interval { type uint32; units "seconds"; default "1"; }
-        leaf timeout { type uint32; units "seconds"; default "5"; }
-        leaf rise { type uint32; default "3"; }
-        leaf fall { type uint32; default "3"; }
-        leaf withdraw-on-down { type boolean; default "false"; }
-        leaf disable { type boolean; default "false"; }
-        leaf debounce { type boolean; default "false"; }
-        leaf up-metric { type uint32; default "100"; }
-        leaf down-metric { type uint32; default "1000"; }
-        leaf disabled-metric { type uint32; default "500"; }
+        must "command" { error-message "a probe needs a command"; }
+        must "group" { error-message "a probe needs a group: the pool that it moves"; }
+        leaf name { type string { length "1..64"; } }
+        leaf command { type string { length "1..4096"; } description "Shell command; exit code 0 is healthy"; }
+        leaf group { type string { length "1..64"; } description "The pool (update/watchdog/name) that it moves"; }
+        leaf interval { type uint32 { range "1..86400"; } units "seconds"; default "5"; description "Between checks while up or down"; }
+        leaf fast-interval { type uint32 { range "1..86400"; } units "seconds"; default "1"; description "Between checks while rising or falling"; }
+        leaf timeout { type uint32 { range "1..3600"; } units "seconds"; default "5"; description "A check that takes longer is killed, and has failed"; }
+        leaf rise { type uint32 { range "1..1000"; } default "3"; description "Healthy checks in a row that make it up"; }
+        leaf fall { type uint32 { range "1..1000"; } default "3"; description "Failed checks in a row that make it down"; }
+        leaf withdraw-on-down { type boolean; default "false"; description "Withdraw the pool when down or disabled, in place of the other metric"; }
+        leaf disable { type boolean; default "false"; description "Check nothing: the pool has the disabled-metric"; }
+        leaf debounce { type boolean; default "false"; description "Move the pool when the state changes, not after every check"; }
+        leaf up-metric { type uint32; default "100"; description "MED of the pool while up"; }
+        leaf down-metric { type uint32; default "1000"; description "MED of the pool while down"; }
+        leaf disabled-metric { type uint32; default "500"; description "MED of the pool while disabled"; }
         container ip-setup {
-          leaf interface { type string; }
-          leaf dynamic { type boolean; }
-          leaf-list ip { type string; }
+          must "not(ip) or interface" { error-message "ip-setup needs an interface"; }
+          description "Addresses of the service";
+          leaf interface { type string { length "1..15"; } description "Where the addresses are added"; }
+          leaf dynamic { type boolean; description "Only while up; else as long as the probe is configured"; }
+          leaf-list ip { type string { pattern '[0-9a-fA-F.:]+/[0-9]{1,3}'; } description "ADDRESS/LENGTH"; }
         }
-        leaf-list on-up { type string; }
-        leaf-list on-down { type string; }
-        leaf-list on-disabled { type string; }
-        leaf-list on-change { type string; }
+        leaf-list on-up { type string; description "Commands run when it comes up"; }
+        leaf-list on-down { type string; description "Commands run when it goes down"; }
+        leaf-list on-disabled { type string; description "Commands run when it is disabled"; }
+        leaf-list on-change { type string; description "Commands run when the state changes, after the others"; }
       }
     }
     uses peer-fields;

@@ -146,7 +146,6 @@ export function family(number: number, more: Partial<PeerSettings['families'][nu
     prefixTeardown: true,
     idleTimeoutSeconds: 0,
     addPath: 'none',
-    defaultOriginate: false,
     ...more,
   };
 }

@@ -41,7 +41,6 @@ const SETTINGS: PeerSettings = {
       prefixTeardown: true,
       idleTimeoutSeconds: 0,
       addPath: 'none',
-      defaultOriginate: false,
     },
   ],
   ignoreFamilyMismatch: false,

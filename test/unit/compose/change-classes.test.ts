@@ -33,6 +33,15 @@ const update = (attribute: string, after: string, before = ''): Row => [
   `update { attribute { next-hop 192.0.2.1; ${before} } nlri { ipv4/unicast add 10.1.0.0/16; } }`,
   `update { attribute { next-hop 192.0.2.1; ${after} } nlri { ipv4/unicast add 10.1.0.0/16; } }`,
 ];
+const pool = (leaf: string, before: string, after: string): Row => {
+  const block = (watchdog: string): string =>
+    `update { attribute { next-hop 192.0.2.1; } nlri { ipv4/unicast add 10.1.0.0/16; } watchdog { ${watchdog} } }`;
+  return [`bgp/peer/update/watchdog/${leaf}`, block(before), block(after)];
+};
+const probe = (leaf: string, after: string): Row => {
+  const block = (text: string): string => `bgp:healthcheck { probe web { command "true"; group web; ${text} } }`;
+  return [`bgp/healthcheck/probe/${leaf}`, block(''), block(after.endsWith('}') ? after : `${after};`)];
+};
 const peer = (leaf: string, after: string, before = ''): Row => [`bgp/peer/${leaf}`, before, after];
 const entry = (text: string): string => `entry 10.0.0.0/8 { ${text} }`;
 
@@ -100,6 +109,7 @@ const ROWS: readonly Row[] = [
   peer('session/link-local', 'session { link-local fe80::1; }'),
   peer('session/enforce-first-as', 'session { enforce-first-as true; }'),
   ['bgp/peer/session/family/mode', 'family:', 'family:mode require;'],
+  ['bgp/peer/session/family/default-originate', 'family:', 'family:default-originate true;'],
   ['bgp/peer/session/family/prefix/maximum', '=maximum 100', '=maximum 200'],
   ['bgp/peer/session/family/prefix/warning', 'family:', 'family:prefix { warning 5; }'],
   ['bgp/peer/session/family/prefix/teardown', 'family:', 'family:prefix { teardown false; }'],
@@ -158,6 +168,30 @@ const ROWS: readonly Row[] = [
   update('attribute', 'attribute [ 0x20 0xc0 0x000000010000000200000003 ];'),
   update('split', 'split /17;'),
   ['bgp/peer/update/nlri/content', update('med', '')[1], update('med', '')[1].replace('10.1.', '10.2.')],
+  pool('name', 'name a;', 'name b;'),
+  pool('withdraw', 'name a;', 'name a; withdraw false;'),
+  ...[
+    ['command', 'command "exit 1"'],
+    ['group', 'group other'],
+    ['interval', 'interval 9'],
+    ['fast-interval', 'fast-interval 9'],
+    ['timeout', 'timeout 9'],
+    ['rise', 'rise 9'],
+    ['fall', 'fall 9'],
+    ['withdraw-on-down', 'withdraw-on-down true'],
+    ['disable', 'disable true'],
+    ['debounce', 'debounce true'],
+    ['up-metric', 'up-metric 9'],
+    ['down-metric', 'down-metric 9'],
+    ['disabled-metric', 'disabled-metric 9'],
+    ['ip-setup/interface', 'ip-setup { interface lo; }'],
+    ['ip-setup/dynamic', 'ip-setup { dynamic true; }'],
+    ['ip-setup/ip', 'ip-setup { interface lo; ip [ 192.0.2.1/32 ]; }'],
+    ['on-up', 'on-up [ true ]'],
+    ['on-down', 'on-down [ true ]'],
+    ['on-disabled', 'on-disabled [ true ]'],
+    ['on-change', 'on-change [ true ]'],
+  ].map(([leaf = '', text = '']) => probe(leaf, text)),
   peer('filter/import', 'filter { import [ bgp-rib:X ]; }'),
   peer('filter/export', 'filter { export [ bgp-rib:X ]; }'),
   ...['ingress', 'egress'].flatMap((side) =>

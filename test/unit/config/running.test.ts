@@ -119,10 +119,10 @@ test('capabilities, ADD-PATH and next hops become what the reactor knows', () =>
   assert.ok(peer !== undefined);
   const { families, ...rest } = peer;
   assert.deepEqual(
-    families.map((one) => [one.family, one.mode, one.addPath, one.prefixTeardown, one.idleTimeoutSeconds, one.defaultOriginate]),
+    families.map((one) => [one.family, one.mode, one.addPath, one.prefixTeardown, one.idleTimeoutSeconds]),
     [
-      [257, 'require', 'send', false, 30, true],
-      [513, 'enable', 'receive', true, 0, false],
+      [257, 'require', 'send', false, 30],
+      [513, 'enable', 'receive', true, 0],
     ],
   );
   assert.deepEqual(rest, {
@@ -239,12 +239,13 @@ test('a group can ask that paths begin with the neighbour, a peer can be let off
   assert.deepEqual(checks(load(text.replace('remote 65001;', 'remote 65001; } enforce-first-as false; asn {'))), [false, true]);
 });
 
-test('a pool holds its routes back unless it says otherwise', () => {
+test('routes of a pool are the plugin’s to announce', () => {
   const held = (word: string): number =>
     load(route('next-hop self;', 'ipv4/unicast add 10.0.0.0/8; } watchdog { name pool; ' + word)).reactor.peers[0]?.updates
       .length ?? -1;
   assert.equal(held(''), 0);
-  assert.equal(held('withdraw false;'), 1);
+  // Announced from the start, and by the plugin that owns the pool all the same.
+  assert.equal(held('withdraw false;'), 0);
 });
 
 const PRECEDENCE: readonly (readonly [
