@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ReactorBoot, serveReactor } from './bgp/remote.ts';
 import { loadRehearsals } from './compose/builtins.ts';
-import { startInThread } from './host/start-in-thread.ts';
+import { startInThread } from './host/bridge/start-in-thread.ts';
 import { assert } from './core/assert.ts';
 import { systemClock } from './core/clock.ts';
 

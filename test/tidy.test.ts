@@ -111,7 +111,7 @@ const ALLOWED: readonly (readonly [folder: string, allowed: readonly string[]])[
     [
       'engine/offline/plugin-check',
       'engine/codec',
-      'engine/host/registration-checks.ts',
+      'engine/host/registry/registration-checks.ts',
       'sdk/rpc',
       'sdk/testing',
       'yang/generated',

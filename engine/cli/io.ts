@@ -1,6 +1,6 @@
 /** What a run of the command line has of the world. `engine/main.ts` hands in the process's own; tests hand in their own. */
 import type { Readable, Writable } from 'node:stream';
-import type { DeclarationRow } from '../config/declaration-row.ts';
+import type { DeclarationRow } from '../config/schema/declaration-row.ts';
 import type { LoadOptions } from '../config/load.ts';
 import type { Environment } from '../core/control-socket.ts';
 

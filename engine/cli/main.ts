@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { quoteWord } from '../core/words.ts';
 import { nearest } from '../core/nearest.ts';
-import { visible, visibleJson, visibleLines } from './escape.ts';
+import { visible, visibleJson, visibleLines } from './answers/escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { Interrupted, readOptions, UsageError, type GlobalOptions } from './options.ts';
 import { Refused } from './refused.ts';
@@ -17,21 +17,21 @@ export type Subcommand = (args: readonly string[], io: CliIo, options: GlobalOpt
 
 /** Loaded when they are asked for: `zest summary` pays for none of them. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
-  cli: async () => (await import('./shell-command.ts')).shellCommand,
-  config: async () => (await import('./config-command.ts')).configCommand,
-  bgp: async () => (await import('./bgp-command.ts')).bgpCommand,
-  signal: async () => (await import('./signal-command.ts')).signalCommand,
-  status: async () => (await import('./signal-command.ts')).statusCommand,
-  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
-  completion: async () => (await import('./completion-command.ts')).completionCommand,
-  env: async () => (await import('./env-command.ts')).envCommand,
-  schema: async () => (await import('./schema-command.ts')).schemaCommand,
-  help: async () => (await import('./help-command.ts')).helpCommand,
-  plugin: async () => (await import('./plugin-command.ts')).pluginCommand,
-  lab: async () => (await import('./tools.ts')).labCommand,
-  mrt: async () => (await import('./tools.ts')).mrtFiles,
-  quickstart: async () => (await import('./tools.ts')).quickstartCommand,
-  demo: async () => (await import('./tools.ts')).demoCommand,
+  cli: async () => (await import('./shell/shell-command.ts')).shellCommand,
+  config: async () => (await import('./config/config-command.ts')).configCommand,
+  bgp: async () => (await import('./tools/bgp-command.ts')).bgpCommand,
+  signal: async () => (await import('./tools/signal-command.ts')).signalCommand,
+  status: async () => (await import('./tools/signal-command.ts')).statusCommand,
+  doctor: async () => (await import('./tools/doctor-command.ts')).doctorCommand,
+  completion: async () => (await import('./tools/completion-command.ts')).completionCommand,
+  env: async () => (await import('./tools/env-command.ts')).envCommand,
+  schema: async () => (await import('./tools/schema-command.ts')).schemaCommand,
+  help: async () => (await import('./tools/help-command.ts')).helpCommand,
+  plugin: async () => (await import('./tools/plugin-command.ts')).pluginCommand,
+  lab: async () => (await import('./tools/tools.ts')).labCommand,
+  mrt: async () => (await import('./tools/tools.ts')).mrtFiles,
+  quickstart: async () => (await import('./tools/tools.ts')).quickstartCommand,
+  demo: async () => (await import('./tools/tools.ts')).demoCommand,
 };
 
 export const SUBCOMMAND_NAMES: readonly string[] = Object.keys(SUBCOMMANDS);
@@ -77,7 +77,7 @@ async function written(stream: Writable): Promise<void> {
 async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   // The lab has options of its own by the names of ours, so it gets its arguments untouched.
   if (args[0] === 'lab') return (await SUBCOMMANDS['lab']!())(args.slice(1), io, readOptions([]).options);
-  const mapped = args.includes('config') ? (await import('./config-command.ts')).withConfigFormat(args) : args;
+  const mapped = args.includes('config') ? (await import('./config/config-command.ts')).withConfigFormat(args) : args;
   const { options, rest } = readOptions(mapped);
   const [first, ...after] = rest;
   if (first === '--version' || first === '-V') {
@@ -88,29 +88,29 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
   // `bgp` alone leads to our own decode and encode; `bgp summary`, `bgp rib …` are the daemon's.
   // So it is with `plugin`: `plugin init` is ours, `plugin list` the daemon's.
   const own =
-    first === 'plugin' && !(await import('./plugin-command.ts')).isOwnPluginCommand(after)
+    first === 'plugin' && !(await import('./tools/plugin-command.ts')).isOwnPluginCommand(after)
       ? undefined
       : first === 'config' &&
           after.length > 0 &&
           !options.help &&
-          !(await import('./config-command.ts')).isOwnConfigCommand(after)
+          !(await import('./config/config-command.ts')).isOwnConfigCommand(after)
         ? undefined
         : first === 'bgp' && !['decode', 'encode'].includes(after[0] ?? '') && !(after.length === 0 || options.help)
           ? undefined
           : SUBCOMMANDS[first];
   // The daemon's words as a shell gives them: a FILE is read here. With pipes they go to it as they are.
   if (first === 'config' && own === undefined && after[0] !== 'text' && !after.includes('|'))
-    return (await import('./commit-command.ts')).commitCommand(after, io, options);
+    return (await import('./config/commit-command.ts')).commitCommand(after, io, options);
   if (own !== undefined && Object.hasOwn(SUBCOMMANDS, first))
     return (await own())(options.help ? ['--help', ...after] : after, io, options);
   if (first.startsWith('-') && first !== '-') return daemonOrMistake(rest, io, options);
-  if (isConfig(first)) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
+  if (isConfig(first)) return (await import('./tools/daemon-command.ts')).daemonCommand(rest, io, options);
   if (options.help) return help(rest, io, options);
   // What a file's plugins declare is asked here; the daemon answers for the configuration it runs.
   if (first === 'show' && after[0] === 'plugin' && after[1] === 'declarations' && !rest.includes('|'))
-    return (await import('./declarations-command.ts')).declarationsCommand(after.slice(2), io, options);
+    return (await import('./tools/declarations-command.ts')).declarationsCommand(after.slice(2), io, options);
   const live = first === 'monitor' && after[0] === 'bgp';
-  if (live) return (await import('./live.ts')).liveSummary(after.slice(1), io, options);
+  if (live) return (await import('./shell/live.ts')).liveSummary(after.slice(1), io, options);
   const mistyped = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined).find((arg) => /^--[a-z]/.test(arg));
   const meant = mistyped === undefined ? undefined : nearest(cutAtEquals(mistyped), GLOBAL_OPTIONS);
   if (meant !== undefined) throw new UsageError(`unknown option ${mistyped ?? ''} (did you mean ${meant}?)`);
@@ -122,13 +122,13 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 
 /** `zest -d FILE`: options of the daemon may stand before the file. */
 async function daemonOrMistake(rest: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
-  if (rest.some((arg) => isConfig(arg))) return (await import('./daemon-command.ts')).daemonCommand(rest, io, options);
+  if (rest.some((arg) => isConfig(arg))) return (await import('./tools/daemon-command.ts')).daemonCommand(rest, io, options);
   const near = nearest(cutAtEquals(rest[0] ?? ''), GLOBAL_OPTIONS);
   throw new UsageError(`unknown option ${rest[0] ?? ''}${near === undefined ? '' : ` (did you mean ${near}?)`}; see zest help`);
 }
 
 async function help(words: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {
-  return (await import('./help-command.ts')).helpCommand(words, io, options);
+  return (await import('./tools/help-command.ts')).helpCommand(words, io, options);
 }
 
 /** daemon-cli §1: `-`, a known ending, or an existing path that holds a `/`. */
@@ -157,7 +157,7 @@ function cutAtEquals(option: string): string {
  * plugin's, and what is missing is the daemon.
  */
 async function unknownHere(word: string, message: string): Promise<string | undefined> {
-  const { nodeAt } = await import('./local-tree.ts');
+  const { nodeAt } = await import('./tools/local-tree.ts');
   const firsts = (nodeAt([])?.children ?? []).map((child) => child.name);
   if (firsts.includes(word.toLowerCase())) return undefined;
   const near = word.length < SURE ? undefined : nearest(word, [...firsts, ...SUBCOMMAND_NAMES]);

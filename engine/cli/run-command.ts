@@ -3,15 +3,15 @@ import type { AnswerReader, Verdict } from '../../sdk/rpc/answer.ts';
 import { messageOf, RpcError } from '../../sdk/rpc/errors.ts';
 import { controlSocketPath } from '../core/control-socket.ts';
 import { Connection, NoDaemon } from './client.ts';
-import { visible } from './escape.ts';
+import { visible } from './answers/escape.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { readLine, type Format } from './line.ts';
 import type { GlobalOptions } from './options.ts';
-import { Output } from './output.ts';
-import { askPresentation } from './presentation.ts';
-import { failure, JsonRenderer, rendererOf, type Renderer } from './render.ts';
-import { RowPrinter } from './row-printer.ts';
-import { viewOf } from './view.ts';
+import { Output } from './answers/output.ts';
+import { askPresentation } from './answers/presentation.ts';
+import { failure, JsonRenderer, rendererOf, type Renderer } from './answers/render.ts';
+import { RowPrinter } from './answers/row-printer.ts';
+import { viewOf } from './answers/view.ts';
 
 /** Seconds without a line of answer after which a call ends, where the command is expected to end. */
 const DEFAULT_TIMEOUT_SECONDS = 60;

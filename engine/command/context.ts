@@ -8,10 +8,10 @@ import type { LogRecord, Origination, OriginationResult, PeerIdentity, ReactorPo
 import type { EventBus } from '../bus/bus.ts';
 import type { ReportBus } from '../bus/reports.ts';
 import type { Parsed } from '../codec/fault.ts';
-import type { PluginModule } from '../config/plugin-schemas.ts';
+import type { PluginModule } from '../config/schema/plugin-schemas.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ConfigControl } from './config-control.ts';
-import type { DeclarationRow } from '../config/declaration-row.ts';
+import type { DeclarationRow } from '../config/schema/declaration-row.ts';
 import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<

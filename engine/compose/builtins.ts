@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { PluginDefinition } from '../../sdk/plugin/define.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
-import { type BuiltinPlugin, withDependencies } from '../host/plan.ts';
+import { type BuiltinPlugin, withDependencies } from '../host/startup/plan.ts';
 
 const FOLDER = new URL('../../plugins/', import.meta.url);
 const INDEX = import.meta.url.endsWith('.ts') ? 'index.ts' : 'index.js';

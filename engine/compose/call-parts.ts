@@ -7,8 +7,8 @@ import type { WireCodec } from '../codec/wire-codec.ts';
 import type { Caller } from '../command/access.ts';
 import type { PeerCatalogue, RouteCommands } from '../command/context.ts';
 import type { Dispatcher } from '../command/dispatch.ts';
-import type { DnsLookup } from '../host/dns-lookup.ts';
-import type { StateStore } from '../host/state-store.ts';
+import type { DnsLookup } from '../host/services/dns-lookup.ts';
+import type { StateStore } from '../host/services/state-store.ts';
 import type { RouteQueue } from './originations.ts';
 
 export interface ServiceParts {

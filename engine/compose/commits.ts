@@ -14,7 +14,7 @@ import type {
 } from '../command/config-control.ts';
 import type { ConfigFault, ConfigWarning } from '../config/fault.ts';
 import type { LoadResult } from '../config/load.ts';
-import { printConfig } from '../config/print.ts';
+import { printConfig } from '../config/text/print.ts';
 import { prepareCommit } from '../config/revisions/commit-file.ts';
 import { readMark, removeMark, type PendingMark, writeMark } from '../config/revisions/pending.ts';
 import { codeOf } from '../config/revisions/safe-write.ts';

@@ -4,7 +4,7 @@ import type { ConfigSection } from '../../yang/generated/methods.ts';
 import type { ReactorSettings } from '../bgp/port.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { LogLevel, LogSettings } from '../core/root-log.ts';
-import type { StartupNeeds } from '../host/plan.ts';
+import type { StartupNeeds } from '../host/startup/plan.ts';
 import type { SinkSettings } from '../service/log-sink.ts';
 
 export class ConfigInForce {

@@ -6,12 +6,12 @@
 import { standardFamily, familyOf, NO_FAMILY } from '../../sdk/wire/family.ts';
 import type { DeclareRegistrationInput, FilterDecl } from '../../yang/generated/methods.ts';
 import { configSchema, loadConfig, type LoadOptions, type LoadResult, type PluginNote } from '../config/load.ts';
-import type { PluginSettings } from '../config/plugin-settings.ts';
-import { PluginSchemas } from '../config/plugin-schemas.ts';
-import { Settings } from '../config/settings.ts';
-import type { BuiltinPlugin } from '../host/plan.ts';
-import type { Identity } from '../host/query-child.ts';
-import { type DeclarationAnswer, queryDeclarations, type QueryOptions } from '../host/query.ts';
+import type { PluginSettings } from '../config/settings/plugin-settings.ts';
+import { PluginSchemas } from '../config/schema/plugin-schemas.ts';
+import { Settings } from '../config/settings/settings.ts';
+import type { BuiltinPlugin } from '../host/startup/plan.ts';
+import type { Identity } from '../host/external/query-child.ts';
+import { type DeclarationAnswer, queryDeclarations, type QueryOptions } from '../host/startup/query.ts';
 
 export interface Asking extends Omit<QueryOptions, 'timeoutMs'> {
   /** What a running plugin has declared in stage 1: it is not asked again. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PeerSettings } from '../bgp/port.ts';
 import { changeOf } from '../bgp/session/settings-change.ts';
-import type { ChangeClass } from '../config/change-class.ts';
+import type { ChangeClass } from '../config/schema/change-class.ts';
 import { type ChangedLeaf, type ChangedStatement, statementChanges } from '../config/diff.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { PluginOutcome } from '../config/transaction/outcomes.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { PluginReader } from '../cli/io.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Environment } from '../core/control-socket.ts';
-import { declarationRow } from '../host/query.ts';
+import { declarationRow } from '../host/startup/query.ts';
 import { loadBuiltins } from './builtins.ts';
 import { type Asking, declarationsOf, loadWithPlugins } from './declarations.ts';
 

@@ -3,9 +3,9 @@
 import type { PeerSettings, ReactorAnswer, ReactorPort, ReactorQuestion, Report } from '../bgp/port.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { FilterChain } from '../host/filter-chain.ts';
+import { FilterChain } from '../host/calls/filter-chain.ts';
 import type { PluginHost } from '../host/host.ts';
-import { OpenValidation } from '../host/open-validation.ts';
+import { OpenValidation } from '../host/calls/open-validation.ts';
 
 export interface QuestionParts {
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { reactorBoot, RemoteReactor, startInline } from '../bgp/remote.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { startInThread } from '../host/start-in-thread.ts';
+import { startInThread } from '../host/bridge/start-in-thread.ts';
 
 export interface ReactorStart {
   readonly thread: boolean;

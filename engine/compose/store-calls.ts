@@ -2,7 +2,7 @@
 import { RpcError } from '../../sdk/rpc/errors.ts';
 import type { Methods } from '../../yang/generated/methods.ts';
 import type { EngineServices } from '../host/services.ts';
-import { keyFault, MAX_VALUE } from '../host/state-store.ts';
+import { keyFault, MAX_VALUE } from '../host/services/state-store.ts';
 import type { ServiceParts } from './call-parts.ts';
 
 type Output<M extends keyof Methods> = Methods[M]['output'];

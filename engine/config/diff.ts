@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { extension } from '../../yang/compile/schema.ts';
 import type { PeerSettings } from '../bgp/port.ts';
-import { type ChangeClass, classOf, dearest, rootClass } from './change-class.ts';
-import { type Branch, branchOf, type Value } from './effective.ts';
-import { join } from './parser.ts';
+import { type ChangeClass, classOf, dearest, rootClass } from './schema/change-class.ts';
+import { type Branch, branchOf, type Value } from './tree/effective.ts';
+import { join } from './text/parser.ts';
 import type { RunningConfig } from './running.ts';
 
 export interface ChangedLeaf {

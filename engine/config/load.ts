@@ -14,23 +14,23 @@ import {
   checkListeners,
   checkMcp,
   checkProfiles,
-} from './cross-rules.ts';
-import { type Branch, branchOf, entriesAt, Reader, type Value } from './effective.ts';
+} from './rules/cross-rules.ts';
+import { type Branch, branchOf, entriesAt, Reader, type Value } from './tree/effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
-import { effectivePeers, type EffectivePeer, effectiveTree } from './inherit.ts';
-import { withJoinedDefaults } from './joined-defaults.ts';
-import { singleBindings } from './many-bindings.ts';
-import { type GlobalBgp, peerSettings } from './peer-settings.ts';
-import { checkPolicies, PolicyBook } from './policy.ts';
-import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './plugin-settings.ts';
-import { RouteBook } from './route-updates.ts';
+import { effectivePeers, type EffectivePeer, effectiveTree } from './tree/inherit.ts';
+import { withJoinedDefaults } from './tree/joined-defaults.ts';
+import { singleBindings } from './settings/many-bindings.ts';
+import { type GlobalBgp, peerSettings } from './settings/peer-settings.ts';
+import { checkPolicies, PolicyBook } from './settings/policy.ts';
+import { hubServers, inlinePlugins, pluginNotes, type PluginSettings, pluginSettings } from './settings/plugin-settings.ts';
+import { RouteBook } from './settings/route-updates.ts';
 import { type DaemonEnvironment, type ProcessBindings, RunningConfig } from './running.ts';
-import { checkSchemaRules } from './schema-rules.ts';
-import { type Environment, Settings } from './settings.ts';
+import { checkSchemaRules } from './rules/schema-rules.ts';
+import { type Environment, Settings } from './settings/settings.ts';
 import { readSyntax } from './set-format/index.ts';
-import { checkTreeRules } from './tree-rules.ts';
-import type { SyntaxTree } from './syntax-tree.ts';
-import { makeValidators, type Registered } from './validators.ts';
+import { checkTreeRules } from './rules/tree-rules.ts';
+import type { SyntaxTree } from './text/syntax-tree.ts';
+import { makeValidators, type Registered } from './rules/validators.ts';
 
 export interface LoadOptions extends Registered {
   /** Name of the text in faults; a file's path, or `-`. */

@@ -11,7 +11,7 @@ import { type FileText, readSettled } from '../core/settled-file.ts';
 import { loadConfig, type LoadOptions, type LoadResult } from './load.ts';
 import { faultText } from './validate-report.ts';
 import type { RunningConfig } from './running.ts';
-import type { Environment } from './settings.ts';
+import type { Environment } from './settings/settings.ts';
 
 export interface OwnChecks {
   /** '' = none was named; `-` = it came by standard input and cannot be looked at. */

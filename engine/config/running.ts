@@ -1,9 +1,9 @@
 // What a config means, whole: the reactor's settings, plugins, hub, environment, and the tree that plugins are shown.
 import type { ProcessBinding, ReactorSettings } from '../bgp/port.ts';
-import { type Branch, toJson } from './effective.ts';
-import type { HubServer, PluginSettings } from './plugin-settings.ts';
-import type { Settings } from './settings.ts';
-import type { SyntaxTree } from './syntax-tree.ts';
+import { type Branch, toJson } from './tree/effective.ts';
+import type { HubServer, PluginSettings } from './settings/plugin-settings.ts';
+import type { Settings } from './settings/settings.ts';
+import type { SyntaxTree } from './text/syntax-tree.ts';
 
 export interface DaemonEnvironment {
   /** Every setting by its dotted name, with its source. */

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { extension, isParent, type SchemaNode } from '../../yang/compile/schema.ts';
-import type { Branch, Value } from './effective.ts';
+import type { Branch, Value } from './tree/effective.ts';
 
 export const SECRET_PREFIX = '$9$';
 /** What is shown in a secret's place, whatever its length. */

@@ -4,10 +4,10 @@
  *
  * Plugins that start on the way are fresh: they are shown the candidate, and they go when it is given up.
  */
-import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
+import type { HubServer, PluginSettings } from '../config/settings/plugin-settings.ts';
 import type { StartOutcome, StartRefusal } from './host.ts';
 import type { PluginLife } from './life.ts';
-import { type BuiltinPlugin, type StartupNeeds, wantedBuiltins } from './plan.ts';
+import { type BuiltinPlugin, type StartupNeeds, wantedBuiltins } from './startup/plan.ts';
 
 /** The host, as far as a change of its plugins moves it. */
 export interface PluginSet {

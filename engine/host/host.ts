@@ -12,24 +12,24 @@ import type {
 import type { PluginCapability, ProcessBinding } from '../bgp/port.ts';
 import type { ProcessHandle } from '../bus/bus.ts';
 import type { FamilyEntry, NlriCaller } from '../codec/registry.ts';
-import type { HubServer, PluginSettings } from '../config/plugin-settings.ts';
+import type { HubServer, PluginSettings } from '../config/settings/plugin-settings.ts';
 import type { Log } from '../core/log.ts';
 import { Changeover } from './changeover.ts';
-import { Door } from './door.ts';
+import { Door } from './external/door.ts';
 import { PluginFault, STAGES } from './fault.ts';
-import type { Placement } from './launch.ts';
+import type { Placement } from './startup/launch.ts';
 import { type LifeContext, PluginLife, type PluginKind, type PluginState } from './life.ts';
 import type { PluginLink } from './link.ts';
 import type { HostOptions } from './options.ts';
-import { firstPhases, latePhase, type Phase, type StartupNeeds } from './plan.ts';
-import { type FailurePolicy, Registry } from './registration.ts';
-import { maySend, Roles } from './roles.ts';
-import { PluginCalls } from './plugin-calls.ts';
-import { PluginSites } from './sites.ts';
-import { runPhase, type PhaseHooks } from './startup.ts';
+import { firstPhases, latePhase, type Phase, type StartupNeeds } from './startup/plan.ts';
+import { type FailurePolicy, Registry } from './registry/registration.ts';
+import { maySend, Roles } from './registry/roles.ts';
+import { PluginCalls } from './calls/plugin-calls.ts';
+import { PluginSites } from './startup/sites.ts';
+import { runPhase, type PhaseHooks } from './startup/startup.ts';
 import { RESTART_BOUNDS, Supervisor } from './supervision.ts';
-import { Tier } from './tier.ts';
-import { Unmet } from './unmet.ts';
+import { Tier } from './startup/tier.ts';
+import { Unmet } from './registry/unmet.ts';
 
 /** Why the daemon must not start. All plugins are stopped then. */
 export interface StartRefusal {

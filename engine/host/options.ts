@@ -2,11 +2,11 @@
 import type { CodecRegistry } from '../codec/registry.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import type { StartInReactor } from './launch.ts';
-import type { BuiltinPlugin } from './plan.ts';
+import type { StartInReactor } from './startup/launch.ts';
+import type { BuiltinPlugin } from './startup/plan.ts';
 import type { CommandRegistry, ConfigSource, EngineServices, EventStreams, ReportSink } from './services.ts';
-import type { StageEvent } from './stage-trace.ts';
-import type { RelayLevel } from './stderr-relay.ts';
+import type { StageEvent } from './startup/stage-trace.ts';
+import type { RelayLevel } from './external/stderr-relay.ts';
 import type { RestartBounds } from './supervision.ts';
 
 export interface HostOptions {

@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { PluginFault } from './fault.ts';
 import type { PluginLife } from './life.ts';
-import type { FailurePolicy } from './registration.ts';
+import type { FailurePolicy } from './registry/registration.ts';
 
 /** How often a plugin is started again, and how long it waits before: longer with each restart of the window. */
 export interface RestartBounds {

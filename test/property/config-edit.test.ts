@@ -9,10 +9,10 @@ import { deltaCommands, differences } from '../../engine/config/edit/delta.ts';
 import { CandidateSession } from '../../engine/config/edit/session.ts';
 import { Findings } from '../../engine/config/fault.ts';
 import { configSchema } from '../../engine/config/load.ts';
-import { printConfig } from '../../engine/config/print.ts';
+import { printConfig } from '../../engine/config/text/print.ts';
 import { readSyntax } from '../../engine/config/set-format/index.ts';
-import type { SyntaxTree } from '../../engine/config/syntax-tree.ts';
-import { makeValidators } from '../../engine/config/validators.ts';
+import type { SyntaxTree } from '../../engine/config/text/syntax-tree.ts';
+import { makeValidators } from '../../engine/config/rules/validators.ts';
 
 const { root } = configSchema();
 const BASE =

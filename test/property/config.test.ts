@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Findings } from '../../engine/config/fault.ts';
 import { configSchema, loadConfig } from '../../engine/config/load.ts';
-import { parseConfig } from '../../engine/config/parser.ts';
-import { printConfig } from '../../engine/config/print.ts';
-import { shapeOf, type SyntaxTree } from '../../engine/config/syntax-tree.ts';
-import { makeValidators } from '../../engine/config/validators.ts';
+import { parseConfig } from '../../engine/config/text/parser.ts';
+import { printConfig } from '../../engine/config/text/print.ts';
+import { shapeOf, type SyntaxTree } from '../../engine/config/text/syntax-tree.ts';
+import { makeValidators } from '../../engine/config/rules/validators.ts';
 import { configPieces as text, followSchema as follow } from '../support/config-texts.ts';
 
 const { root } = configSchema();

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
-import { isPlainJson } from '../../engine/cli/plain-json.ts';
-import { PortPeer } from '../../engine/host/port-peer.ts';
+import { isPlainJson } from '../../engine/cli/answers/plain-json.ts';
+import { PortPeer } from '../../engine/host/bridge/port-peer.ts';
 import type { AnswerRecord, AnswerSource } from '../../sdk/rpc/answer.ts';
 import { LineSplitter } from '../../sdk/rpc/frame.ts';
 import { Mux } from '../../sdk/rpc/mux.ts';

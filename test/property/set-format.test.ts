@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Findings } from '../../engine/config/fault.ts';
 import { configSchema, loadConfig } from '../../engine/config/load.ts';
-import { parseConfig } from '../../engine/config/parser.ts';
-import { printConfig } from '../../engine/config/print.ts';
+import { parseConfig } from '../../engine/config/text/parser.ts';
+import { printConfig } from '../../engine/config/text/print.ts';
 import { formatOf } from '../../engine/config/set-format/index.ts';
 import { printSetConfig } from '../../engine/config/set-format/print.ts';
 import { parseSetConfig } from '../../engine/config/set-format/read.ts';
-import { shapeOf, type SyntaxTree } from '../../engine/config/syntax-tree.ts';
-import { makeValidators } from '../../engine/config/validators.ts';
+import { shapeOf, type SyntaxTree } from '../../engine/config/text/syntax-tree.ts';
+import { makeValidators } from '../../engine/config/rules/validators.ts';
 import { configPieces, followSchema } from '../support/config-texts.ts';
 
 const { root } = configSchema();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { configSchema, loadConfig } from '../../engine/config/load.ts';
-import { PluginSchemas } from '../../engine/config/plugin-schemas.ts';
+import { PluginSchemas } from '../../engine/config/schema/plugin-schemas.ts';
 import { YangError } from '../../yang/compile/reader.ts';
 
 /** A leaf's type, one of its values, and a text that is none (if there is one). */

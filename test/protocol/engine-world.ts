@@ -3,8 +3,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PluginSettings } from '../../engine/config/plugin-settings.ts';
-import type { PluginSite } from '../../engine/host/load-plugin.ts';
+import type { PluginSettings } from '../../engine/config/settings/plugin-settings.ts';
+import type { PluginSite } from '../../engine/host/startup/load-plugin.ts';
 import { connectBack, takeHubEnvironment } from '../../sdk/rpc/tls.ts';
 import { makeWorld, NO_NEEDS, RawPlugin, script, settings, until, type World } from '../unit/host/support.ts';
 

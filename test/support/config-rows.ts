@@ -5,7 +5,7 @@ import { Findings } from '../../engine/config/fault.ts';
 import { configSchema } from '../../engine/config/load.ts';
 import { readSyntax, writeSyntax } from '../../engine/config/set-format/index.ts';
 import { type ReportOptions, validateReport } from '../../engine/config/validate-report.ts';
-import { makeValidators } from '../../engine/config/validators.ts';
+import { makeValidators } from '../../engine/config/rules/validators.ts';
 
 /** `‸` in a refused text stands where the fault points. */
 export interface ConfigRow {

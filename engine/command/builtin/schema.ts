@@ -1,6 +1,6 @@
 /** What the configuration's schema is made of, and what plugins declare: `show schema …`, `show plugin declarations`. */
 import { CONFIG_MODULES } from '../../../yang/generated/modules.ts';
-import { moduleFacts } from '../../config/plugin-schemas.ts';
+import { moduleFacts } from '../../config/schema/plugin-schemas.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { Call, Handler } from '../dispatch.ts';
 import { CommandError, didYouMean } from '../fault.ts';

@@ -3,14 +3,14 @@
 import type { ParentNode } from '../../../yang/compile/schema.ts';
 import { extension } from '../../../yang/compile/schema.ts';
 import { clamp, type ConfigFault, Findings } from '../fault.ts';
-import { LexFault } from '../lexer.ts';
-import { Parser } from '../parser.ts';
-import { quote } from '../print.ts';
+import { LexFault } from '../text/lexer.ts';
+import { Parser } from '../text/parser.ts';
+import { quote } from '../text/print.ts';
 import { Applier, type Located } from '../set-format/apply.ts';
 import { type Intent, PathReader, type Plan, type Step } from '../set-format/path.ts';
-import { idOf } from '../statement-index.ts';
-import type { ConfigStatement, EntryStatement, LeafListStatement, SyntaxTree } from '../syntax-tree.ts';
-import type { Validators } from '../validators.ts';
+import { idOf } from '../text/statement-index.ts';
+import type { ConfigStatement, EntryStatement, LeafListStatement, SyntaxTree } from '../text/syntax-tree.ts';
+import type { Validators } from '../rules/validators.ts';
 
 /** What is wrong with a line. */
 export interface EditFault {

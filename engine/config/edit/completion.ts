@@ -12,10 +12,10 @@ import {
   type SchemaNode,
   type TypeSpec,
 } from '../../../yang/compile/schema.ts';
-import { quote } from '../print.ts';
+import { quote } from '../text/print.ts';
 import { namesOf } from '../set-format/print.ts';
-import type { ConfigStatement } from '../syntax-tree.ts';
-import type { Validators } from '../validators.ts';
+import type { ConfigStatement } from '../text/syntax-tree.ts';
+import type { Validators } from '../rules/validators.ts';
 import type { Candidate } from './candidate.ts';
 import { readEditLine } from './line.ts';
 import { EDIT_PIPES } from './pipes.ts';

@@ -1,10 +1,10 @@
 // What lies between two trees, as statements that came, went or differ, each under the path of its block. `compare` prints it, a rebase
 // applies it to another tree.
 import { extension } from '../../../yang/compile/schema.ts';
-import { leafText, membersText, printStatement } from '../print.ts';
+import { leafText, membersText, printStatement } from '../text/print.ts';
 import { linesOf, namesOf } from '../set-format/print.ts';
-import { idOf } from '../statement-index.ts';
-import type { ConfigStatement } from '../syntax-tree.ts';
+import { idOf } from '../text/statement-index.ts';
+import type { ConfigStatement } from '../text/syntax-tree.ts';
 
 export type Difference = {
   /** Path words of the block the statement stands in; '' at the top. */

@@ -1,7 +1,7 @@
 // Plans applied to a tree: set, delete, mark. Each either happens whole or answers why not and leaves the tree as it was.
 import { clamp, type Place } from '../fault.ts';
-import { isPositional, lineStays } from '../list-parser.ts';
-import { idOf } from '../statement-index.ts';
+import { isPositional, lineStays } from '../text/list-parser.ts';
+import { idOf } from '../text/statement-index.ts';
 import {
   append,
   type BlockStatement,
@@ -10,7 +10,7 @@ import {
   type LeafListStatement,
   type LeafStatement,
   type Member,
-} from '../syntax-tree.ts';
+} from '../text/syntax-tree.ts';
 import type { Plan, Step, Target } from './path.ts';
 import { Siblings } from './siblings.ts';
 

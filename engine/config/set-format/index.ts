@@ -1,10 +1,10 @@
 // Both storage formats behind one door: a text is read in the format it is written in, and a tree is written in either.
 import { childOf, type ContainerNode } from '../../../yang/compile/schema.ts';
 import type { Findings } from '../fault.ts';
-import { parseConfig } from '../parser.ts';
-import { printConfig, type PrintOptions } from '../print.ts';
-import type { SyntaxTree } from '../syntax-tree.ts';
-import type { Validators } from '../validators.ts';
+import { parseConfig } from '../text/parser.ts';
+import { printConfig, type PrintOptions } from '../text/print.ts';
+import type { SyntaxTree } from '../text/syntax-tree.ts';
+import type { Validators } from '../rules/validators.ts';
 import { type ConfigFormat, detectFormat } from './format.ts';
 import { printSetConfig } from './print.ts';
 import { parseSetConfig } from './read.ts';

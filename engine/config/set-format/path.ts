@@ -11,12 +11,12 @@ import {
   type ParentNode,
   type SchemaNode,
 } from '../../../yang/compile/schema.ts';
-import { FreeParser } from '../free-parser.ts';
-import { isPositional, lineStays } from '../list-parser.ts';
-import { describe, type Head, INACTIVE, join, type Parser } from '../parser.ts';
+import { FreeParser } from '../text/free-parser.ts';
+import { isPositional, lineStays } from '../text/list-parser.ts';
+import { describe, type Head, INACTIVE, join, type Parser } from '../text/parser.ts';
 import type { Place } from '../fault.ts';
-import type { BlockStatement, ConfigStatement, FreeStatement, Member } from '../syntax-tree.ts';
-import { canonical } from '../values.ts';
+import type { BlockStatement, ConfigStatement, FreeStatement, Member } from '../text/syntax-tree.ts';
+import { canonical } from '../text/values.ts';
 
 /** A word of a path may say which of several statements of one name is meant: `inactive:peer edge`, `update(2)`. */
 interface Which {

@@ -1,9 +1,9 @@
 // Syntax tree to set lines. What has no value of its own (a block with a comment, an empty line before it, nothing inside) gets a
 // line that names it alone; a block's closing comments stand before a second such line. What is printed reads back as the same tree.
 import { childOf, extension, type ListNode } from '../../../yang/compile/schema.ts';
-import { leafText, membersText, positional, printStatement, type PrintOptions, quote } from '../print.ts';
-import { idOf } from '../statement-index.ts';
-import type { BlockStatement, ConfigStatement, EntryStatement, FreeStatement, SyntaxTree } from '../syntax-tree.ts';
+import { leafText, membersText, positional, printStatement, type PrintOptions, quote } from '../text/print.ts';
+import { idOf } from '../text/statement-index.ts';
+import type { BlockStatement, ConfigStatement, EntryStatement, FreeStatement, SyntaxTree } from '../text/syntax-tree.ts';
 
 export function printSetConfig(tree: SyntaxTree, options: PrintOptions = {}): string {
   return setLines(tree.children, '', options, tree.closing);

@@ -1,11 +1,11 @@
 // A set text to the same tree that a hierarchical text makes. Lines are applied in their order, as in an editor.
 import type { ContainerNode } from '../../../yang/compile/schema.ts';
-import { didYouMean } from '../values.ts';
+import { didYouMean } from '../text/values.ts';
 import { clamp, type Findings } from '../fault.ts';
-import { LexFault, type Token } from '../lexer.ts';
-import { describe, type Head, MAXIMUM_TEXT, Parser } from '../parser.ts';
-import { append, type SyntaxTree } from '../syntax-tree.ts';
-import type { Validators } from '../validators.ts';
+import { LexFault, type Token } from '../text/lexer.ts';
+import { describe, type Head, MAXIMUM_TEXT, Parser } from '../text/parser.ts';
+import { append, type SyntaxTree } from '../text/syntax-tree.ts';
+import type { Validators } from '../rules/validators.ts';
 import { Applier } from './apply.ts';
 import { SET_VERBS, withoutMetadata } from './format.ts';
 import { PathReader } from './path.ts';

@@ -1,7 +1,7 @@
 // Which of several statements of one name is meant: by keys, by state (active or not), by number. Small blocks are walked; past a
 // few statements a block gets a map, so that a line costs the same in a list of ten thousand.
-import { idOf } from '../statement-index.ts';
-import type { ConfigStatement } from '../syntax-tree.ts';
+import { idOf } from '../text/statement-index.ts';
+import type { ConfigStatement } from '../text/syntax-tree.ts';
 
 const SCAN = 12;
 const NONE: readonly ConfigStatement[] = [];

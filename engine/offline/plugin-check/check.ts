@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { decodePayload, messageOf } from '../../../sdk/rpc/index.ts';
 import { TestHub } from '../../../sdk/testing/hub.ts';
 import type { ConfigSection, DeclareRegistrationInput } from '../../../yang/generated/methods.ts';
-import { checkCommandName, checkDeclaration } from '../../host/registration-checks.ts';
+import { checkCommandName, checkDeclaration } from '../../host/registry/registration-checks.ts';
 import { CheckLink } from './link.ts';
 import { CheckedProcess } from './process.ts';
 import { ANSWER_MS, checkRunning } from './rules.ts';

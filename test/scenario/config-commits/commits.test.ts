@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { DaemonTarget } from '../../../engine/cli/daemon-target.ts';
+import { DaemonTarget } from '../../../engine/cli/config/daemon-target.ts';
 import { RawSpeaker } from '../../support/raw-speaker.ts';
 import { eventually, freePort, ZestProcess } from '../../support/zest-process.ts';
 

@@ -231,7 +231,7 @@ test('a hundred lines of stderr in a breath are relayed, thousands are counted',
 });
 
 test('children die with the daemon, however it ends', async () => {
-  const spawnModule = pathToFileURL(join(import.meta.dirname, '../../../engine/host/spawn.ts')).href;
+  const spawnModule = pathToFileURL(join(import.meta.dirname, '../../../engine/host/external/spawn.ts')).href;
   const code = `
     import { Child } from ${JSON.stringify(spawnModule)};
     const { silentLog } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/log'))});

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { findBinder } from '../../../engine/host/parent-death.ts';
+import { findBinder } from '../../../engine/host/external/parent-death.ts';
 import { workingIn } from '../../support/child-processes.ts';
 import { writeScript } from '../../support/write-script.ts';
 import { eventually, PROGRAM, ZestProcess } from '../../support/zest-process.ts';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import test from 'node:test';
-import { History } from '../../../engine/cli/history.ts';
+import { History } from '../../../engine/cli/shell/history.ts';
 import type { CliIo } from '../../../engine/cli/io.ts';
-import { Pager } from '../../../engine/cli/pager.ts';
-import { TerminalKeys } from '../../../engine/cli/terminal-keys.ts';
+import { Pager } from '../../../engine/cli/shell/pager.ts';
+import { TerminalKeys } from '../../../engine/cli/shell/terminal-keys.ts';
 
 /** What the pager printed, page by page: cut where it waited for a key. */
 async function page(text: string, keys: readonly string[], rows = 5): Promise<{ pages: readonly string[]; quit: boolean }> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { displayWidth, visible, visibleJson } from '../../../engine/cli/escape.ts';
-import { renderTable, TableStream } from '../../../engine/cli/table.ts';
-import { renderYaml } from '../../../engine/cli/yaml.ts';
+import { displayWidth, visible, visibleJson } from '../../../engine/cli/answers/escape.ts';
+import { renderTable, TableStream } from '../../../engine/cli/answers/table.ts';
+import { renderYaml } from '../../../engine/cli/answers/yaml.ts';
 
 const BOX = { box: true, width: 0, colour: false } as const;
 const TEXT = { box: false, width: 0, colour: false } as const;

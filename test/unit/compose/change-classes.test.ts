@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peerChange } from '../../../engine/compose/impact.ts';
-import { type ClassedLeaf, classedLeaves } from '../../../engine/config/change-class.ts';
+import { type ClassedLeaf, classedLeaves } from '../../../engine/config/schema/change-class.ts';
 import { configSchema, loadConfig } from '../../../engine/config/load.ts';
 import type { ReactorSettings } from '../../../engine/bgp/port.ts';
 import { Lab } from '../bgp/lab.ts';

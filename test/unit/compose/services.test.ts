@@ -5,8 +5,8 @@ import { CodecRegistry } from '../../../engine/codec/registry.ts';
 import { WireCodec } from '../../../engine/codec/wire-codec.ts';
 import { ManualClock } from '../../../engine/core/clock.ts';
 import { engineServices, type ServiceParts } from '../../../engine/compose/services.ts';
-import { DnsLookup } from '../../../engine/host/dns-lookup.ts';
-import { StateStore } from '../../../engine/host/state-store.ts';
+import { DnsLookup } from '../../../engine/host/services/dns-lookup.ts';
+import { StateStore } from '../../../engine/host/services/state-store.ts';
 import { AnswerReader } from '../../../sdk/rpc/answer.ts';
 import { documentAnswer } from '../../../sdk/rpc/records.ts';
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ConfigFault, Findings } from '../../../engine/config/fault.ts';
 import { configSchema, loadConfig } from '../../../engine/config/load.ts';
-import { parseConfig } from '../../../engine/config/parser.ts';
-import { printConfig } from '../../../engine/config/print.ts';
-import { shapeOf } from '../../../engine/config/syntax-tree.ts';
-import { makeValidators } from '../../../engine/config/validators.ts';
+import { parseConfig } from '../../../engine/config/text/parser.ts';
+import { printConfig } from '../../../engine/config/text/print.ts';
+import { shapeOf } from '../../../engine/config/text/syntax-tree.ts';
+import { makeValidators } from '../../../engine/config/rules/validators.ts';
 
 const { root } = configSchema();
 

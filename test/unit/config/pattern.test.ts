@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { compilePattern } from '../../../yang/compile/pattern.ts';
-import { matchesPattern } from '../../../engine/config/pattern.ts';
+import { matchesPattern } from '../../../engine/config/text/pattern.ts';
 
 const ROWS: readonly (readonly [pattern: string, text: string, matches: boolean])[] = [
   ['[a-z]+', 'abc', true],

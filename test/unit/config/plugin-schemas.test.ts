@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema, loadConfig } from '../../../engine/config/load.ts';
-import { PluginSchemas } from '../../../engine/config/plugin-schemas.ts';
+import { PluginSchemas } from '../../../engine/config/schema/plugin-schemas.ts';
 import { validateReport } from '../../../engine/config/validate-report.ts';
 
 const module = (body: string, name = 'acme', more = ''): string =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { configSchema, loadConfig } from '../../../engine/config/load.ts';
-import { printConfig } from '../../../engine/config/print.ts';
+import { printConfig } from '../../../engine/config/text/print.ts';
 import { decodeSecret, encodeSecret, secretNames, secretsOf } from '../../../engine/config/secret.ts';
 import { validateReport } from '../../../engine/config/validate-report.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Findings } from '../../../engine/config/fault.ts';
 import { configSchema, loadConfig } from '../../../engine/config/load.ts';
 import { formatOf, readSyntax, writeSyntax } from '../../../engine/config/set-format/index.ts';
-import { makeValidators } from '../../../engine/config/validators.ts';
+import { makeValidators } from '../../../engine/config/rules/validators.ts';
 
 const { root } = configSchema();
 

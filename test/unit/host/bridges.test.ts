@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import type { BridgeCalls, BridgeEnd } from '../../../engine/host/bridge-end.ts';
-import { PortBridgeEnd, threadBridge } from '../../../engine/host/bridge-port.ts';
+import type { BridgeCalls, BridgeEnd } from '../../../engine/host/bridge/bridge-end.ts';
+import { PortBridgeEnd, threadBridge } from '../../../engine/host/bridge/bridge-port.ts';
 import { silentLog } from '../../../engine/core/log.ts';
-import { DirectBridge } from '../../../engine/host/direct-bridge.ts';
-import { PortDuplex } from '../../../engine/host/port-duplex.ts';
+import { DirectBridge } from '../../../engine/host/bridge/direct-bridge.ts';
+import { PortDuplex } from '../../../engine/host/bridge/port-duplex.ts';
 import type { Bridge, BridgeHandlers } from '../../../sdk/plugin/bridge.ts';
 import type { AnswerSource } from '../../../sdk/rpc/answer.ts';
 import { RpcError } from '../../../sdk/rpc/errors.ts';

@@ -1,7 +1,7 @@
 // From one set of plugins to the next: what starts for a candidate goes with it, what nobody asks for any more stops, what is broken runs anew.
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
-import { type BuiltinPlugin, type StartupNeeds, wantedBuiltins } from '../../../engine/host/plan.ts';
+import { type BuiltinPlugin, type StartupNeeds, wantedBuiltins } from '../../../engine/host/startup/plan.ts';
 import { scriptedUrl } from './fixtures/scripted.ts';
 import { goodPlugin, makeWorld, NO_NEEDS, script, settings, until, type World } from './support.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ManualClock } from '../../../engine/core/clock.ts';
-import { DnsLookup, MAX_RUNNING, MAX_WAITING, type Questions } from '../../../engine/host/dns-lookup.ts';
+import { DnsLookup, MAX_RUNNING, MAX_WAITING, type Questions } from '../../../engine/host/services/dns-lookup.ts';
 
 const failing = (code: string) => (): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));
 

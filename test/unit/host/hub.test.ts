@@ -11,9 +11,9 @@ import { after, before, test } from 'node:test';
 import type { Report } from '../../../engine/bgp/port.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { silentLog } from '../../../engine/core/log.ts';
-import { Authority, LEAF_LIFETIME, LEAF_RENEW } from '../../../engine/host/certificate.ts';
-import { Hub, type Listener, UNAUTHENTICATED_LIMIT } from '../../../engine/host/hub.ts';
-import { sameSecret, Tokens } from '../../../engine/host/tokens.ts';
+import { Authority, LEAF_LIFETIME, LEAF_RENEW } from '../../../engine/host/external/certificate.ts';
+import { Hub, type Listener, UNAUTHENTICATED_LIMIT } from '../../../engine/host/external/hub.ts';
+import { sameSecret, Tokens } from '../../../engine/host/external/tokens.ts';
 import { connectBack } from '../../../sdk/rpc/tls.ts';
 import { until } from './support.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { loadPlugin } from '../../../engine/host/load-plugin.ts';
+import { loadPlugin } from '../../../engine/host/startup/load-plugin.ts';
 
 for (const name of ['broken.mjs', 'broken.ts']) {
   test(`a syntax error in ${name} is told with file and line`, async (t) => {

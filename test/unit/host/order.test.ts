@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
+import type { PluginSettings } from '../../../engine/config/settings/plugin-settings.ts';
 import { ManualClock } from '../../../engine/core/clock.ts';
-import { type BuiltinPlugin, firstPhases, latePhase } from '../../../engine/host/plan.ts';
-import { levelOf } from '../../../engine/host/stderr-relay.ts';
-import { childEnvironment } from '../../../engine/host/spawn.ts';
+import { type BuiltinPlugin, firstPhases, latePhase } from '../../../engine/host/startup/plan.ts';
+import { levelOf } from '../../../engine/host/external/stderr-relay.ts';
+import { childEnvironment } from '../../../engine/host/external/spawn.ts';
 import { RESTART_BOUNDS, RestartBudget, verdictFor } from '../../../engine/host/supervision.ts';
-import { layers, Tier, whileProgressing } from '../../../engine/host/tier.ts';
+import { layers, Tier, whileProgressing } from '../../../engine/host/startup/tier.ts';
 import { settings } from './support.ts';
 
 test('layers: names sorted, dependencies below, cycles and what hangs on them apart', () => {

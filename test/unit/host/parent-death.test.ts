@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { findBinder, isOneProcess, shellCommand } from '../../../engine/host/parent-death.ts';
+import { findBinder, isOneProcess, shellCommand } from '../../../engine/host/external/parent-death.ts';
 import { processes } from '../../support/child-processes.ts';
 import { eventually } from '../../support/zest-process.ts';
 

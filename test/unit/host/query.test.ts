@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
+import type { PluginSettings } from '../../../engine/config/settings/plugin-settings.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
-import { type DeclarationAnswer, declarationRow, queryDeclarations } from '../../../engine/host/query.ts';
+import { type DeclarationAnswer, declarationRow, queryDeclarations } from '../../../engine/host/startup/query.ts';
 import { workingIn } from '../../support/child-processes.ts';
 import { eventually } from '../../support/zest-process.ts';
 

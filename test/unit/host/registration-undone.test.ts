@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodecRegistry } from '../../../engine/codec/registry.ts';
-import { Registry, type Terms } from '../../../engine/host/registration.ts';
+import { Registry, type Terms } from '../../../engine/host/registry/registration.ts';
 import type { DeclareRegistrationInput } from '../../../yang/generated/methods.ts';
 import { FakeCommands } from './support.ts';
 

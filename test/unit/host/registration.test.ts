@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodecRegistry } from '../../../engine/codec/registry.ts';
-import { Registry } from '../../../engine/host/registration.ts';
+import { Registry } from '../../../engine/host/registry/registration.ts';
 import { FakeCommands } from './support.ts';
 
 const anything = { respawn: undefined, available: () => true };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { ProcessBinding } from '../../../engine/bgp/port.ts';
-import { maySend, Roles } from '../../../engine/host/roles.ts';
+import { maySend, Roles } from '../../../engine/host/registry/roles.ts';
 import { scriptedUrl } from './fixtures/scripted.ts';
 import { goodPlugin, makeWorld, NO_NEEDS, script, settings, type World } from './support.ts';
 

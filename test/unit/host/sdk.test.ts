@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, test } from 'node:test';
-import type { PluginSettings } from '../../../engine/config/plugin-settings.ts';
+import type { PluginSettings } from '../../../engine/config/settings/plugin-settings.ts';
 import { systemClock } from '../../../engine/core/clock.ts';
 import { silentLog } from '../../../engine/core/log.ts';
 import type { HostOptions } from '../../../engine/host/options.ts';
-import type { ThreadLauncher as Launcher } from '../../../engine/host/launch.ts';
-import { startInThread } from '../../../engine/host/start-in-thread.ts';
+import type { ThreadLauncher as Launcher } from '../../../engine/host/startup/launch.ts';
+import { startInThread } from '../../../engine/host/bridge/start-in-thread.ts';
 import { heard } from './fixtures/greeter.ts';
 import { makeWorld, NO_NEEDS, settings, until, type World } from './support.ts';
 
@@ -98,7 +98,7 @@ test('a thread of its own runs a compiled plugin', async (t) => {
     t.skip('dist is not built');
     return;
   }
-  const { ThreadLauncher } = (await import(pathToFileURL(join(root, 'dist/engine/host/launch.js')).href)) as {
+  const { ThreadLauncher } = (await import(pathToFileURL(join(root, 'dist/engine/host/startup/launch.js')).href)) as {
     ThreadLauncher: typeof Launcher;
   };
   const module = `data:text/javascript,${encodeURIComponent(

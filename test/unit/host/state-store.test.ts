@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { keyFault, MAX_KEYS, MAX_LISTED, StateStore } from '../../../engine/host/state-store.ts';
+import { keyFault, MAX_KEYS, MAX_LISTED, StateStore } from '../../../engine/host/services/state-store.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (data: Uint8Array | undefined): string => (data === undefined ? '' : Buffer.from(data).toString());

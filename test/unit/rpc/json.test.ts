@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { payloadJson } from '../../../engine/bus/monitor.ts';
-import { rendererOf } from '../../../engine/cli/render.ts';
+import { rendererOf } from '../../../engine/cli/answers/render.ts';
 import { DOC_HEAD } from '../../../sdk/rpc/answer.ts';
 import { decodePayload } from '../../../sdk/rpc/decode.ts';
 import { MAX_JSON_DEPTH, parseJson, parseShallow, stringifyJson } from '../../../sdk/rpc/json.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generatedFiles } from '../../../yang/compile/outputs.ts';
-import { makeValidators } from '../../../engine/config/validators.ts';
+import { makeValidators } from '../../../engine/config/rules/validators.ts';
 import { linkSchema } from '../../../yang/compile/link.ts';
 import { extension, isParent, type SchemaNode, type TypeSpec } from '../../../yang/compile/schema.ts';
 import { SCHEMA_ROWS } from '../../../yang/generated/config.ts';

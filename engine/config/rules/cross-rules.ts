@@ -1,0 +1,216 @@
+// Rules that hold between parts of a config: bindings and plugins, filter chains and filters, users and profiles, listeners.
+import { childOf, extension } from '../../../yang/compile/schema.ts';
+import { type Branch, entriesAt, Reader, valueAt } from '../tree/effective.ts';
+import { clamp, type Findings, type Place } from '../fault.ts';
+import type { EffectivePeer } from '../tree/inherit.ts';
+import { canonicalAddress } from '../settings/peer-settings.ts';
+import { LOOP_DETECTION, type PolicyBook } from '../settings/policy.ts';
+import { dateOf, type Registered } from './validators.ts';
+import { didYouMean } from '../text/values.ts';
+
+/** A remote address belongs to one peer. */
+export function checkAddresses(peers: readonly EffectivePeer[], findings: Findings): void {
+  const seen = new Map<string, EffectivePeer>();
+  for (const peer of peers) {
+    const text = peer.fields.text('connection/remote/ip');
+    if (text === '') continue;
+    const address = canonicalAddress(text);
+    const before = seen.get(address);
+    if (before === undefined) seen.set(address, peer);
+    else {
+      const place = peer.fields.place('connection/remote/ip');
+      findings.fault(
+        place,
+        `bgp/peer/${peer.name}/connection/remote/ip`,
+        `duplicate peer remote address: ${address} (peers ${before.name} and ${peer.name})`,
+      );
+    }
+  }
+}
+
+const STALE_DAYS = 180;
+
+/** A prefix limit that nobody has looked at for long. */
+export function checkLimitDates(peers: readonly EffectivePeer[], now: number | undefined, findings: Findings): void {
+  if (now === undefined) return;
+  for (const peer of peers) {
+    for (const family of peer.fields.entries('session/family')) {
+      const text = family.text('prefix/updated');
+      const at = dateOf(text);
+      if (at === undefined || now - at <= STALE_DAYS * 86_400_000) continue;
+      const message = `the prefix limit of ${family.key} was last refreshed ${text}: older than ${STALE_DAYS} days`;
+      findings.warn(family.place('prefix/updated'), `bgp/peer/${peer.name}/session/family/${family.key}/prefix/updated`, message);
+    }
+  }
+}
+
+/** A binding names a plugin that exists. */
+export function checkBindings(peers: readonly EffectivePeer[], plugins: readonly string[], findings: Findings): void {
+  const known = new Set(plugins);
+  const told = new Set<unknown>();
+  for (const peer of peers) {
+    for (const process of peer.fields.entries('process')) {
+      if (known.has(process.key) || told.has(process.branch.place)) continue;
+      told.add(process.branch.place);
+      findings.fault(
+        process.branch.place,
+        `bgp/peer/${peer.name}/process/${process.key}`,
+        `undefined plugin in process: ${clamp(process.key)}`,
+        {
+          hint: didYouMean(process.key, plugins),
+        },
+      );
+    }
+  }
+}
+
+/** A chain names filters that exist: `kind:NAME` of a policy, `plugin:NAME`, or a bare name of any policy. */
+export function checkFilters(
+  policies: PolicyBook,
+  peers: readonly EffectivePeer[],
+  plugins: readonly string[],
+  findings: Findings,
+  offered: Registered['filters'] = new Map(),
+): void {
+  const full = policies.names;
+  const bare = [...policies.types.values()].flatMap((entries) => [...entries.keys()]);
+  const told = new Set<unknown>();
+  for (const peer of peers) {
+    for (const direction of ['import', 'export']) {
+      const chain = valueAt(peer.fields.branch, `filter/${direction}`);
+      if (chain?.kind !== 'leaf-list') continue;
+      const path = `bgp/peer/${peer.name}/filter/${direction}`;
+      for (const { text, place } of chain.items) {
+        if (told.has(place)) continue;
+        told.add(place);
+        const found = policies.resolve(text);
+        switch (found.kind) {
+          case 'policy':
+            if (found.type === LOOP_DETECTION && direction === 'export') {
+              findings.fault(place, path, `${clamp(text)}: loops are looked for in import chains`);
+            }
+            break;
+          case 'plugin':
+            checkPluginFilter(found.owner, found.name, direction, plugins, offered, full, place, path, findings);
+            break;
+          case 'ambiguous': {
+            const hint = `write ${found.types.map((type) => `${type}:${text}`).join(' or ')}`;
+            findings.fault(place, path, `ambiguous filter in ${direction}: ${clamp(text)}`, { hint });
+            break;
+          }
+          case 'unknown':
+            findings.fault(place, path, `unknown filter in ${direction}: ${clamp(text)}`, {
+              hint: didYouMean(text, [...bare, ...full]),
+            });
+            break;
+        }
+      }
+    }
+  }
+}
+
+function checkPluginFilter(
+  owner: string,
+  name: string,
+  direction: string,
+  plugins: readonly string[],
+  offered: NonNullable<Registered['filters']>,
+  policies: readonly string[],
+  place: Place,
+  path: string,
+  findings: Findings,
+): void {
+  const text = `${owner}:${name}`;
+  if (owner === '' || name === '') {
+    findings.fault(place, path, `${direction} filter ${clamp(text)}: expected PLUGIN:FILTER`);
+    return;
+  }
+  if (!plugins.includes(owner)) {
+    const hint = didYouMean(text, [...policies, ...plugins.map((plugin) => `${plugin}:${name}`)]);
+    findings.fault(place, path, `undefined plugin in ${direction} filter: ${clamp(text)}`, { hint });
+    return;
+  }
+  const filters = offered.get(owner);
+  const there = filters?.some((one) => one.name === name && (one.direction === 'both' || one.direction === direction));
+  if (there !== false) return;
+  const all = filters?.map((one) => `${clamp(one.name)} (${one.direction})`).join(', ') ?? '';
+  const message = `no ${direction} filter ${clamp(text)}: plugin ${owner} offers ${all === '' ? 'no filter' : all}`;
+  findings.warn(place, path, `${message}; routes of the chain would be rejected`);
+}
+
+/** Users name profiles that exist. */
+export function checkProfiles(root: Branch, findings: Findings): void {
+  const profiles = new Set(entriesAt(root, 'system/authorization/profile').map((entry) => entry.key));
+  for (const user of entriesAt(root, 'system/authentication/user')) {
+    for (const profile of new Reader(user).list('profile')) {
+      if (profiles.has(profile)) continue;
+      findings.fault(
+        user.place,
+        `system/authentication/user/${user.key}/profile`,
+        `user ${user.key}: undefined profile: ${clamp(profile)}`,
+        {
+          hint: didYouMean(profile, [...profiles]),
+        },
+      );
+    }
+  }
+}
+
+/** A model context protocol server that others can reach proves who they are. */
+export function checkMcp(root: Branch, findings: Findings): void {
+  const mcp = valueAt(root, 'environment/mcp');
+  if (mcp?.kind !== 'branch') return;
+  const fields = new Reader(mcp);
+  const mode = fields.text('auth-mode');
+  const fault = (leaf: string, message: string): void => findings.fault(fields.place(leaf), `environment/mcp/${leaf}`, message);
+  if (fields.flag('bind-remote') && mode === 'none') fault('bind-remote', 'bind-remote requires auth-mode != none');
+  if (mode !== 'oauth') return;
+  if (fields.text('oauth/authorization-server') === '') fault('auth-mode', 'auth-mode=oauth requires oauth.authorization-server');
+  const open = fields.entries('server').some((server) => server.has('ip') && !/^(127\.|::1$)/.test(server.text('ip')));
+  if (open && (fields.text('tls/cert') === '' || fields.text('tls/key') === '')) {
+    fault('auth-mode', 'auth-mode=oauth requires tls.cert and tls.key on non-loopback listeners');
+  }
+}
+
+interface Listener {
+  readonly owner: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly entry: Branch;
+}
+
+/** No two listeners share an address and port; a wildcard takes every address of its family. Port 0 never clashes. */
+export function checkListeners(root: Branch, findings: Findings): void {
+  const listeners: Listener[] = [];
+  const walk = (branch: Branch, path: string): void => {
+    const off = new Reader(branch);
+    if (childOf(branch.schema, 'enabled') !== undefined && !off.flag('enabled')) return;
+    for (const [name, value] of branch.children) {
+      if (value.kind === 'branch') walk(value, path === '' ? name : `${path}/${name}`);
+      if (value.kind !== 'list' || extension(value.schema, 'listener') === undefined) continue;
+      for (const entry of value.entries.values()) {
+        const fields = new Reader(entry);
+        const ip = fields.text('host') || fields.text('ip');
+        const port = fields.number('port');
+        if (ip !== '' && port > 0)
+          listeners.push({ owner: `${path}/${name}/${entry.key}`, ip: canonicalAddress(ip), port, entry });
+      }
+    }
+  };
+  walk(root, '');
+  for (const [index, one] of listeners.entries()) {
+    const other = listeners.slice(0, index).find((before) => before.port === one.port && overlap(before.ip, one.ip));
+    if (other !== undefined) {
+      findings.fault(
+        one.entry.place,
+        one.owner,
+        `listener conflict: ${one.owner} and ${other.owner} both listen on ${one.ip} port ${one.port}`,
+      );
+    }
+  }
+}
+
+function overlap(a: string, b: string): boolean {
+  if (a.includes(':') !== b.includes(':')) return false;
+  return a === b || a === '0.0.0.0' || b === '0.0.0.0' || a === '::' || b === '::';
+}
