@@ -744,13 +744,13 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   }
 
   container system {
-    ze:not-built "warn";
     description "The machine";
-    leaf host { type string; description "Host name; $NAME is taken from the environment"; }
-    leaf domain { type string; description "Domain; $NAME is taken from the environment"; }
-    leaf-list name-server { type zt:ip-address; }
-    container dns { ze:syntax "freeform"; }
+    leaf host { type string; description "Host name, for the capability hostname; $NAME is taken from the environment"; }
+    leaf domain { type string; description "Domain, for the capability hostname; $NAME is taken from the environment"; }
+    leaf-list name-server { ze:not-built "warn"; type zt:ip-address; }
+    container dns { ze:not-built "warn"; ze:syntax "freeform"; }
     container peeringdb {
+      ze:not-built "warn";
       leaf url { type string; }
       leaf margin { type uint8 { range "0..100"; } units "percent"; default "10"; }
     }
@@ -764,6 +764,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       leaf on-change { type boolean; }
     }
     container authentication {
+      ze:not-built "warn";
       list user {
         key "name";
         leaf name { type string { length "1..64"; } }
@@ -774,6 +775,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       }
     }
     container authorization {
+      ze:not-built "warn";
       list profile {
         key "name";
         leaf name { type string { length "1..64"; } }
@@ -781,7 +783,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         container edit { uses access; }
       }
     }
-    container tacacs { ze:syntax "freeform"; }
+    container tacacs { ze:not-built "warn"; ze:syntax "freeform"; }
   }
 
   container redistribute {

@@ -6,9 +6,9 @@ import { LexFault, type Token } from '../text/lexer.ts';
 import { describe, type Head, MAXIMUM_TEXT, Parser } from '../text/parser.ts';
 import { append, type SyntaxTree } from '../text/syntax-tree.ts';
 import type { Validators } from '../rules/validators.ts';
-import { Applier } from './apply.ts';
+import { type Applied, Applier } from './apply.ts';
 import { SET_VERBS, withoutMetadata } from './format.ts';
-import { PathReader } from './path.ts';
+import { PathReader, type Plan } from './path.ts';
 
 /** Reads a whole set text. Always answers a tree; what is wrong is in `findings`. Never throws for any text. */
 export function parseSetConfig(
@@ -36,6 +36,8 @@ class SetReader {
   readonly #parser: Parser;
   readonly #tree: SyntaxTree;
   readonly #applier: Applier;
+  /** Marks on what is not there yet: a file may say first what is inactive. */
+  readonly #early: Plan[] = [];
 
   constructor(parser: Parser, tree: SyntaxTree) {
     this.#parser = parser;
@@ -53,6 +55,7 @@ class SetReader {
       lexer.next();
       if (token.kind === 'end') {
         append(this.#tree.closing, comments);
+        for (const plan of this.#early) this.#tell(plan, this.#applier.mark(this.#tree.children, plan, true));
         return;
       }
       if (token.kind === ';') pending = comments;
@@ -71,15 +74,23 @@ class SetReader {
     const plan = new PathReader(this.#parser, start, making ? 'make' : 'name').read(head);
     if (plan === undefined) return;
     const root = this.#tree.children;
+    const marks = !making && verb.text !== 'delete' && verb.text !== 'activate';
+    if (marks && !this.#applier.locate(root, plan).ok) {
+      this.#early.push(plan);
+      return;
+    }
     const applied = making
       ? this.#applier.set(root, plan)
       : verb.text === 'delete'
         ? this.#applier.delete(root, plan)
         : this.#applier.mark(root, plan, verb.text !== 'activate');
-    if (!applied.ok) {
-      const { place, message, hint } = applied.refusal;
-      this.#parser.findings.fault(place, plan.path, message, { hint });
-    }
+    this.#tell(plan, applied);
+  }
+
+  #tell(plan: Plan, applied: Applied): void {
+    if (applied.ok) return;
+    const { place, message, hint } = applied.refusal;
+    this.#parser.findings.fault(place, plan.path, message, { hint });
   }
 
   #unknownVerb(token: Token): void {

@@ -43,7 +43,6 @@ const LACKING: readonly string[] = [
   'bgp-aigp',
   'bgp-bmp',
   'bgp-gr',
-  'bgp-healthcheck',
   'bgp-hostname',
   'bgp-llnh',
   'bgp-persist',
@@ -53,7 +52,6 @@ const LACKING: readonly string[] = [
   'bgp-rpki-decorator',
   'bgp-rr',
   'bgp-softver',
-  'bgp-watchdog',
 ];
 /** The address families are part of the engine. */
 const BUILT_IN_FAMILIES = /^bgp-nlri-(?:evpn|flowspec|labeled|ls|mup|mvpn|rtc|vpls|vpn)$/;

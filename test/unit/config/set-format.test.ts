@@ -36,6 +36,7 @@ const SAME: readonly (readonly [what: string, written: string, printed: string])
     'set bgp filter import [ inactive:a b ]\n',
   ],
   ['inactive marks', 'set bgp peer a\ninactive bgp peer a', 'set bgp peer a\ninactive bgp peer a\n'],
+  ['a mark before what it marks', 'inactive bgp peer a\nset bgp peer a', 'set bgp peer a\ninactive bgp peer a\n'],
   [
     'deactivate is inactive, activate takes it back',
     'set bgp peer a\ndeactivate bgp peer a\nactivate bgp peer a',
@@ -94,6 +95,12 @@ const WRONG: readonly (readonly [text: string, fault: string])[] = [
   ['set bgp router-id x', '1:19 bgp/router-id: "x" is not an IPv4 address other than 0.0.0.0'],
   ['set bgp peer a { description x }', '1:16 expected the name of a field, found "{"'],
   ['set bgp peer a\ndelete bgp peer b', '2:12 peer b is not there there is: a'],
+  ['inactive bgp peer a', '1:10 bgp is not there'],
+  [
+    'set bgp peer a session add-path ipv4/unicast send\ninactive bgp peer a session add-path ipv4/unicast',
+    '2:1 a line of add-path cannot be inactive: deactivate the block around it, or delete the line',
+  ],
+  ['set bgp peer a\ninactive bgp peer b', '2:14 peer b is not there there is: a'],
   ['delete bgp router-id', '1:8 bgp is not there'],
   ['set bgp update(3) attribute med 1', '1:9 there are 0 of update default, not 2 before it'],
   ['set', '1:1 a path is needed'],
