@@ -22,7 +22,7 @@ export default definePlugin({
   name: 'bgp-adj-rib-in',
   placement: 'reactor',
   setup(engine) {
-    const kept = engine.routes === undefined ? undefined : { routes: engine.routes, store: new Store(randomInt(2 ** 32)) };
+    const kept = engine.routes === undefined ? undefined : { routes: engine.routes, store: new Store(randomInt(2 ** 31)) };
     if (kept !== undefined) attach(engine, kept.routes, kept.store);
     const add = (name: string, help: Help, handler: Handler): void => {
       const older = [name.replace('rib adjacent', 'adj-rib-in'), name.replace('rib adjacent', 'bgp adj-rib-in')];

@@ -21,7 +21,7 @@ export default definePlugin({
   autoload: ['bgp'],
   failurePolicy: 'fatal',
   setup(engine) {
-    const rib = engine.routes === undefined ? undefined : new Rib(engine.routes, randomInt(2 ** 32));
+    const rib = engine.routes === undefined ? undefined : new Rib(engine.routes, randomInt(2 ** 31));
     rib?.attach();
     declare(engine, rib);
   },

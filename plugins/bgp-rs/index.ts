@@ -17,7 +17,7 @@ export default definePlugin({
   // A peer that comes up gets what is there from here, not from bgp-adj-rib-in as well.
   declaration: { claims: ['bgp-peer-up-replay'] },
   setup(engine) {
-    const server = engine.routes === undefined ? undefined : new RouteServer(engine.routes, randomInt(2 ** 32));
+    const server = engine.routes === undefined ? undefined : new RouteServer(engine.routes, randomInt(2 ** 31));
     server?.attach();
     engine.command('rs status', { 'short-help': 'Mode and counts of the route server', shape: 'doc' }, () =>
       status(running(server)),

@@ -10,7 +10,7 @@ import { BEST_CHANGED, ROUTE_ABSENT, ROUTE_REMOVED } from '../../sdk/rib/loc-rib
 import { RelayRun } from '../../sdk/rib/relay-run.ts';
 import { RouteStore } from '../../sdk/rib/route-store.ts';
 import { addressBytes } from '../../sdk/wire/address.ts';
-import { isPrefixFamily } from '../../sdk/wire/family.ts';
+import { isPrefixFamily, NO_FAMILY } from '../../sdk/wire/family.ts';
 import type { UpdateView } from '../../sdk/wire/update.ts';
 
 export type Mode = 'forward' | 'best-path';
@@ -88,8 +88,11 @@ export class RouteServer {
   }
 
   #update(peer: number, view: UpdateView, treatAsWithdraw: boolean): void {
+    if (this.mode === 'best-path') {
+      if (concernsStore(view)) this.store.receive(peer, view, treatAsWithdraw);
+      return;
+    }
     this.store.receive(peer, view, treatAsWithdraw);
-    if (this.mode === 'best-path') return;
     this.routes.forward(view, peer);
     this.forwarded++;
   }
@@ -229,6 +232,14 @@ export class RouteServer {
     const text = 'route-server best-path was changed; it takes effect when the daemon is started again';
     this.routes.report('warning', 'route-server-mode', 'bgp-rs', text, !changed);
   }
+}
+
+/** Families of plain prefixes, the classic fields among them, are bgp-rib's. */
+function concernsStore(view: UpdateView): boolean {
+  const { reachFamily, unreachFamily } = view;
+  return (
+    (reachFamily !== NO_FAMILY && !isPrefixFamily(reachFamily)) || (unreachFamily !== NO_FAMILY && !isPrefixFamily(unreachFamily))
+  );
 }
 
 const NONE = new Uint8Array(0);

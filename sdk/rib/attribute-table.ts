@@ -16,7 +16,10 @@ export interface AttributeTableOptions {
 }
 
 const FIRST_SLOTS = 1 << 15;
-const WIDE_SLOTS = 1 << 21;
+const WIDE_SLOTS = 1 << 19;
+/** In a slot: the handle; above it bits of the hash, so that blocks that merely meet in a chain are not looked at. */
+const HANDLE_BITS = 24;
+const HANDLE_MASK = (1 << HANDLE_BITS) - 1;
 const LOCAL_PREFERENCE_DEFAULT = 100;
 
 /**
@@ -49,8 +52,8 @@ export class AttributeTable {
   #at: Uint32Array;
   #lengths: Uint16Array;
   #hops: Uint8Array;
-  #hashes: Uint32Array;
-  #slots = new Uint32Array(FIRST_SLOTS);
+  #hashes: Int32Array;
+  #slots = new Int32Array(FIRST_SLOTS);
   #mask = FIRST_SLOTS - 1;
   #used = 1;
   /** The handle given back last; `#at` of a free handle is the one before. */
@@ -60,9 +63,9 @@ export class AttributeTable {
   readonly #seed: number;
 
   constructor(options: AttributeTableOptions = {}) {
-    this.#limit = (options.limit ?? 1 << 24) + 1;
+    this.#limit = Math.min(options.limit ?? HANDLE_MASK, HANDLE_MASK) + 1;
     this.#capacity = Math.min((options.reserve ?? 1 << 20) + 1, this.#limit);
-    this.#seed = options.seed ?? 0x2545f491;
+    this.#seed = (options.seed ?? 0x2545f491) | 0;
     this.arena = new ByteArena({ reserve: options.byteReserve ?? 1 << 26, limit: options.byteLimit ?? 1 << 30 });
     this.counts = new Uint32Array(this.#capacity);
     this.localPreferences = new Uint32Array(this.#capacity);
@@ -75,7 +78,7 @@ export class AttributeTable {
     this.#at = new Uint32Array(this.#capacity);
     this.#lengths = new Uint16Array(this.#capacity);
     this.#hops = new Uint8Array(this.#capacity);
-    this.#hashes = new Uint32Array(this.#capacity);
+    this.#hashes = new Int32Array(this.#capacity);
   }
 
   /** The blocks' bytes; replaced when they grow. */
@@ -116,11 +119,14 @@ export class AttributeTable {
     const mask = this.#mask;
     let slot = hash & mask;
     for (;;) {
-      const handle = slots[slot]!;
-      if (handle === 0) return this.#add(hash, view, at, length, hopView, hopAt, hopLength);
-      if (this.#hashes[handle] === hash && this.#same(handle, view, at, length, hopView, hopAt, hopLength)) {
-        this.counts[handle]!++;
-        return handle;
+      const entry = slots[slot]!;
+      if (entry === 0) return this.#add(hash, slot, view, at, length, hopView, hopAt, hopLength);
+      if ((entry ^ hash) >>> HANDLE_BITS === 0) {
+        const handle = entry & HANDLE_MASK;
+        if (this.#hashes[handle] === hash && this.#same(handle, view, at, length, hopView, hopAt, hopLength)) {
+          this.counts[handle]!++;
+          return handle;
+        }
       }
       slot = (slot + 1) & mask;
     }
@@ -139,7 +145,7 @@ export class AttributeTable {
     let hash = run(this.#seed ^ Math.imul(length, 0x9e3779b1), view, at, length);
     if (hopLength !== 0) hash = run(hash, hopView, hopAt, hopLength);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-    return (hash ^ (hash >>> 13)) >>> 0;
+    return hash ^ (hash >>> 13);
   }
 
   #same(
@@ -157,7 +163,17 @@ export class AttributeTable {
     return equal(mine, begin, view, at, length) && (hopLength === 0 || equal(mine, begin + length, hopView, hopAt, hopLength));
   }
 
-  #add(hash: number, view: DataView, at: number, length: number, hopView: DataView, hopAt: number, hopLength: number): number {
+  /** `slot` is where the chain of the hash ends. */
+  #add(
+    hash: number,
+    slot: number,
+    view: DataView,
+    at: number,
+    length: number,
+    hopView: DataView,
+    hopAt: number,
+    hopLength: number,
+  ): number {
     if (this.#free === 0 && this.#used >= this.#capacity && !this.#grow()) {
       this.refused++;
       return 0;
@@ -179,29 +195,30 @@ export class AttributeTable {
     this.counts[handle] = 1;
     this.#summarise(handle, block, block + length);
     if (++this.size * 8 > this.#slots.length * 5) this.#rebuild();
-    else this.#place(handle);
+    else this.#slots[slot] = (hash & ~HANDLE_MASK) | handle;
     return handle;
   }
 
   #place(handle: number): void {
     const slots = this.#slots;
     const mask = this.#mask;
-    let slot = this.#hashes[handle]! & mask;
+    const hash = this.#hashes[handle]!;
+    let slot = hash & mask;
     while (slots[slot] !== 0) slot = (slot + 1) & mask;
-    slots[slot] = handle;
+    slots[slot] = (hash & ~HANDLE_MASK) | handle;
   }
 
   #remove(handle: number): void {
     const slots = this.#slots;
     const mask = this.#mask;
     let hole = this.#hashes[handle]! & mask;
-    while (slots[hole] !== handle) hole = (hole + 1) & mask;
+    while ((slots[hole]! & HANDLE_MASK) !== handle) hole = (hole + 1) & mask;
     // Entries after the hole that may stand in it move back, so that no chain is cut and no tombstone stays.
     for (let slot = (hole + 1) & mask; ; slot = (slot + 1) & mask) {
-      const other = slots[slot]!;
-      if (other === 0) break;
-      if (((slot - (this.#hashes[other]! & mask)) & mask) >= ((slot - hole) & mask)) {
-        slots[hole] = other;
+      const entry = slots[slot]!;
+      if (entry === 0) break;
+      if (((slot - (this.#hashes[entry & HANDLE_MASK]! & mask)) & mask) >= ((slot - hole) & mask)) {
+        slots[hole] = entry;
         hole = slot;
       }
     }
@@ -214,8 +231,8 @@ export class AttributeTable {
 
   /** Slots are written all over and so cannot be reserved: few large steps, then doubling. */
   #rebuild(): void {
-    const length = this.#slots.length * (this.#slots.length < WIDE_SLOTS ? 4 : 2);
-    this.#slots = new Uint32Array(length);
+    const length = this.#slots.length * (this.#slots.length < WIDE_SLOTS ? 16 : 2);
+    this.#slots = new Int32Array(length);
     this.#mask = length - 1;
     for (let handle = 1; handle < this.#used; handle++) if (this.counts[handle] !== 0) this.#place(handle);
   }
@@ -235,7 +252,7 @@ export class AttributeTable {
     this.#at = wider(this.#at, new Uint32Array(capacity));
     this.#lengths = wider(this.#lengths, new Uint16Array(capacity));
     this.#hops = wider(this.#hops, new Uint8Array(capacity));
-    this.#hashes = wider(this.#hashes, new Uint32Array(capacity));
+    this.#hashes = wider(this.#hashes, new Int32Array(capacity));
     return true;
   }
 
@@ -317,7 +334,7 @@ function copy(from: DataView, at: number, length: number, to: DataView, toAt: nu
   for (; i < length; i++) to.setUint8(toAt + i, from.getUint8(at + i));
 }
 
-function wider<T extends Uint8Array | Uint16Array | Uint32Array>(old: T, fresh: T): T {
+function wider<T extends Uint8Array | Uint16Array | Uint32Array | Int32Array>(old: T, fresh: T): T {
   fresh.set(old);
   return fresh;
 }

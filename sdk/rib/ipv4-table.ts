@@ -1,10 +1,12 @@
-// IPv4 prefixes ⇄ row numbers. The key lives in the hash slot itself (address, and row << 6 | length + 1), so a lookup reads one line of
-// memory; the columns by row serve the way back and the rebuilding of the slots.
+// IPv4 prefixes ⇄ row numbers. A slot of the hash table holds a row and six bits of the hash, the key is in the columns by row: a new prefix
+// reads one line of a table that is small, and one that is there reads its row, which is read next anyway.
 
 /** Rows reserved at once: virtual until touched, so a small table pays nothing for it. */
 export const ROW_RESERVE = 1 << 22;
-/** The row number shares a 32-bit word with the length. */
-export const ROW_LIMIT = (1 << 26) - 1;
+/** In a slot: the row plus one; above it bits of the hash. */
+const ROW_BITS = 26;
+const ROW_MASK = (1 << ROW_BITS) - 1;
+export const ROW_LIMIT = ROW_MASK - 1;
 
 export interface TableOptions {
   readonly reserve?: number;
@@ -31,10 +33,10 @@ export class Ipv4Table {
   size = 0;
   #capacity: number;
   #free = 0;
-  #slots = new Uint32Array(2 * FIRST_SLOTS);
+  #slots = new Int32Array(FIRST_SLOTS);
   #mask = FIRST_SLOTS - 1;
   /** The slots to grow into, reserved with the rest: the collector runs when memory of this size comes, and would run among the routes. */
-  #wide: Uint32Array<ArrayBuffer> | undefined;
+  #wide: Int32Array<ArrayBuffer> | undefined;
   /** What `warm` looked at: written, so that the compiler cannot leave the looking out. */
   warmed = 0;
   readonly #limit: number;
@@ -43,22 +45,25 @@ export class Ipv4Table {
   constructor(options: TableOptions = {}) {
     this.#limit = Math.min(options.limit ?? ROW_LIMIT, ROW_LIMIT);
     this.#capacity = Math.min(options.reserve ?? ROW_RESERVE, this.#limit);
-    this.#seed = options.seed ?? 0x2545f491;
+    this.#seed = (options.seed ?? 0x2545f491) | 0;
     this.addresses = new Uint32Array(this.#capacity);
     this.lengths = new Uint8Array(this.#capacity);
-    if (this.#capacity >= WIDE_SLOTS) this.#wide = new Uint32Array(2 * WIDE_SLOTS);
+    if (this.#capacity >= WIDE_SLOTS) this.#wide = new Int32Array(WIDE_SLOTS);
   }
 
   /** Row of the prefix, -1 when it is not there. `address` is u32, bits past the length zero. */
   find(address: number, lengthBits: number): number {
     const slots = this.#slots;
     const mask = this.#mask;
-    const tag = lengthBits + 1;
-    let slot = this.#hash(address, lengthBits) & mask;
+    const hash = this.#hash(address, lengthBits);
+    let slot = hash & mask;
     for (;;) {
-      const meta = slots[2 * slot + 1]!;
-      if (meta === 0) return -1;
-      if (slots[2 * slot] === address && (meta & 63) === tag) return meta >>> 6;
+      const entry = slots[slot]!;
+      if (entry === 0) return -1;
+      if ((entry ^ hash) >>> ROW_BITS === 0) {
+        const row = (entry & ROW_MASK) - 1;
+        if (this.addresses[row] === address && this.lengths[row] === lengthBits) return row;
+      }
       slot = (slot + 1) & mask;
     }
   }
@@ -67,12 +72,15 @@ export class Ipv4Table {
   insert(address: number, lengthBits: number): number {
     const slots = this.#slots;
     const mask = this.#mask;
-    const tag = lengthBits + 1;
-    let slot = this.#hash(address, lengthBits) & mask;
+    const hash = this.#hash(address, lengthBits);
+    let slot = hash & mask;
     for (;;) {
-      const meta = slots[2 * slot + 1]!;
-      if (meta === 0) break;
-      if (slots[2 * slot] === address && (meta & 63) === tag) return meta >>> 6;
+      const entry = slots[slot]!;
+      if (entry === 0) break;
+      if ((entry ^ hash) >>> ROW_BITS === 0) {
+        const known = (entry & ROW_MASK) - 1;
+        if (this.addresses[known] === address && this.lengths[known] === lengthBits) return known;
+      }
       slot = (slot + 1) & mask;
     }
     let row = this.#free - 1;
@@ -81,18 +89,22 @@ export class Ipv4Table {
     else return -1;
     this.addresses[row] = address;
     this.lengths[row] = lengthBits;
-    slots[2 * slot] = address;
-    slots[2 * slot + 1] = (row << 6) | tag;
+    slots[slot] = (hash & ~ROW_MASK) | (row + 1);
     if (++this.size * 8 > (mask + 1) * 5) this.#rebuild();
     return row;
   }
 
-  /** Looks at the slots of `count` prefixes, so that what is done with them next finds these in the cache. */
+  /** Looks at the slots of `count` prefixes, and at their rows, so that what is done with them next finds these in the cache. */
   warm(addresses: Uint32Array, lengths: Uint8Array, count: number): void {
     const slots = this.#slots;
     const mask = this.#mask;
     let seen = 0;
-    for (let i = 0; i < count; i++) seen |= slots[2 * (this.#hash(addresses[i]!, lengths[i]!) & mask) + 1]!;
+    for (let i = 0; i < count; i++) {
+      const hash = this.#hash(addresses[i]!, lengths[i]!);
+      const entry = slots[hash & mask]!;
+      // Asked in this order the branch is foreseen, and the next slot is not kept waiting for this one.
+      if ((entry ^ hash) >>> ROW_BITS === 0 && entry !== 0) seen |= this.addresses[(entry & ROW_MASK) - 1]!;
+    }
     this.warmed = seen;
   }
 
@@ -101,18 +113,18 @@ export class Ipv4Table {
     const slots = this.#slots;
     const mask = this.#mask;
     let hole = this.#hash(this.addresses[row]!, this.lengths[row]!) & mask;
-    while (slots[2 * hole + 1]! >>> 6 !== row) hole = (hole + 1) & mask;
+    while ((slots[hole]! & ROW_MASK) !== row + 1) hole = (hole + 1) & mask;
     for (let slot = (hole + 1) & mask; ; slot = (slot + 1) & mask) {
-      const meta = slots[2 * slot + 1]!;
-      if (meta === 0) break;
-      const home = this.#hash(slots[2 * slot]!, (meta & 63) - 1) & mask;
+      const entry = slots[slot]!;
+      if (entry === 0) break;
+      const other = (entry & ROW_MASK) - 1;
+      const home = this.#hash(this.addresses[other]!, this.lengths[other]!) & mask;
       if (((slot - home) & mask) >= ((slot - hole) & mask)) {
-        slots[2 * hole] = slots[2 * slot]!;
-        slots[2 * hole + 1] = meta;
+        slots[hole] = entry;
         hole = slot;
       }
     }
-    slots[2 * hole + 1] = 0;
+    slots[hole] = 0;
     this.addresses[row] = this.#free;
     this.lengths[row] = FREE;
     this.#free = row + 1;
@@ -140,6 +152,7 @@ export class Ipv4Table {
     return 5;
   }
 
+  /** A hash that put neighbours into one line of memory was slower: the chains it makes are longer than what it saves. */
   #hash(address: number, lengthBits: number): number {
     let hash = Math.imul(address ^ this.#seed, 0x9e3779b1);
     hash = Math.imul((hash ^ (hash >>> 15)) + lengthBits, 0x85ebca6b);
@@ -152,7 +165,7 @@ export class Ipv4Table {
    */
   #rebuild(): void {
     const length = (this.#mask + 1) * (this.#mask + 1 < WIDE_SLOTS ? 8 : 2);
-    const slots = this.#wide ?? new Uint32Array(2 * length);
+    const slots = this.#wide ?? new Int32Array(length);
     this.#wide = undefined;
     // Each page written once, in order: a page that is read first is mapped twice.
     for (let i = 0; i < slots.length; i += PAGE) slots[i] = 0;
@@ -160,11 +173,10 @@ export class Ipv4Table {
     for (let row = 0; row < this.used; row++) {
       const lengthBits = this.lengths[row]!;
       if (lengthBits === FREE) continue;
-      const address = this.addresses[row]!;
-      let slot = this.#hash(address, lengthBits) & mask;
-      while (slots[2 * slot + 1] !== 0) slot = (slot + 1) & mask;
-      slots[2 * slot] = address;
-      slots[2 * slot + 1] = (row << 6) | (lengthBits + 1);
+      const hash = this.#hash(this.addresses[row]!, lengthBits);
+      let slot = hash & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = (hash & ~ROW_MASK) | (row + 1);
     }
     this.#slots = slots;
     this.#mask = mask;

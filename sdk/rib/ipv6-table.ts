@@ -27,7 +27,7 @@ export class Ipv6Table {
   constructor(options: TableOptions = {}) {
     this.#limit = Math.min(options.limit ?? ROW_LIMIT, ROW_LIMIT);
     this.#capacity = Math.min(options.reserve ?? ROW_RESERVE, this.#limit);
-    this.#seed = options.seed ?? 0x2545f491;
+    this.#seed = (options.seed ?? 0x2545f491) | 0;
     this.words = new Uint32Array(4 * this.#capacity);
     this.lengths = new Uint8Array(this.#capacity);
   }

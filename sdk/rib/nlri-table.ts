@@ -30,7 +30,7 @@ export class NlriTable {
   constructor(options: TableOptions = {}) {
     this.#limit = Math.min(options.limit ?? ROW_LIMIT, ROW_LIMIT);
     this.#capacity = Math.min(options.reserve ?? 1 << 10, this.#limit);
-    this.#seed = options.seed ?? 0x2545f491;
+    this.#seed = (options.seed ?? 0x2545f491) | 0;
     this.arena = new ByteArena({ reserve: 16 * this.#capacity });
     this.#at = new Uint32Array(this.#capacity);
     this.lengths = new Uint16Array(this.#capacity);

@@ -5,9 +5,12 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Copies `length` bytes; for short runs a loop beats the two views that `set` and `subarray` cost. Areas may overlap. */
+/**
+ * Copies `length` bytes; for a few a loop beats the view and the call that `set` and `subarray` cost. Areas of one array may overlap (but not
+ * those of two arrays over one buffer: to ask for the buffer costs more than the copy).
+ */
 export function copyBytes(from: Uint8Array, fromAt: number, length: number, to: Uint8Array, toAt: number): void {
-  if (length > 48 || from.buffer === to.buffer) {
+  if (length > 16 || from === to) {
     to.set(from.subarray(fromAt, fromAt + length), toAt);
     return;
   }

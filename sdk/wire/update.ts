@@ -63,6 +63,9 @@ export class UpdateView {
   blockHash: number;
   /** HAS_* bits, after `validate`. */
   blockFacts: number;
+  /** Value of the AS_PATH in `block`, after `validate` found nothing wrong (`faults.total` 0); length 0 when it is empty or absent. */
+  pathAt: number;
+  pathLength: number;
   /** The family whose End-of-RIB this message is (RFC 4724 §2), else NO_FAMILY. */
   endOfRib: Family;
 
@@ -74,7 +77,7 @@ export class UpdateView {
   readonly faults: FaultList;
 
   readonly #cursor: AttributeCursor;
-  /** One bit a code, for duplicates. */
+  /** One bit a code above 31, for duplicates. */
   readonly #seen: Int32Array;
   #otherAttributes: boolean;
   #dataBytes: Uint8Array;
@@ -119,6 +122,8 @@ export class UpdateView {
     this.block = new AttributeBlock();
     this.blockHash = 0;
     this.blockFacts = 0;
+    this.pathAt = 0;
+    this.pathLength = 0;
     this.endOfRib = NO_FAMILY;
     this.outcome = OK;
     this.code = 0;
@@ -193,11 +198,12 @@ export class UpdateView {
   }
 
   #begin(bytes: Uint8Array, view: DataView, at: number, length: number, context: WireContext): void {
-    this.bytes = bytes;
-    this.view = view;
+    // Mostly the same objects as for the message before: to compare is cheaper than to store what the collector has to know of.
+    if (this.bytes !== bytes) this.bytes = bytes;
+    if (this.view !== view) this.view = view;
     this.at = at;
     this.length = length;
-    this.context = context;
+    if (this.context !== context) this.context = context;
     this.withdrawnLength = 0;
     this.attributesLength = 0;
     this.nlriLength = 0;
@@ -218,13 +224,14 @@ export class UpdateView {
     this.block.begin(bytes, view);
     this.blockHash = 0;
     this.blockFacts = 0;
+    this.pathLength = 0;
     this.endOfRib = NO_FAMILY;
     this.outcome = OK;
     this.code = 0;
     this.subcode = 0;
     this.faults.clear();
     this.#otherAttributes = false;
-    this.#dataBytes = bytes;
+    if (this.#dataBytes !== bytes) this.#dataBytes = bytes;
     this.#dataLength = 0;
     this.#worstCode = 0;
   }
@@ -335,7 +342,8 @@ export class UpdateView {
     const { bytes, view } = block;
     const cursor = this.#cursor.over(view, block.at, block.length);
     const seen = this.#seen;
-    seen.fill(0);
+    let seenLow = 0;
+    let seenHigh = false;
     let discarded = false;
     let facts = 0;
     block.begin(bytes, view);
@@ -343,12 +351,18 @@ export class UpdateView {
       const { code, startAt } = cursor;
       const size = cursor.at - startAt;
       const bit = 1 << (code & 31);
-      if ((seen[code >>> 5]! & bit) !== 0) {
+      // Nearly all codes are below 32; the words for the others are emptied when the first of them comes.
+      if (code > 31 && !seenHigh) {
+        seenHigh = true;
+        seen.fill(0);
+      }
+      if (((code > 31 ? seen[code >>> 5]! : seenLow) & bit) !== 0) {
         this.#note(code, DISCARD, fault.DUPLICATE, 0, startAt, size);
         discarded = true;
         continue;
       }
-      seen[code >>> 5]! |= bit;
+      if (code > 31) seen[code >>> 5]! |= bit;
+      else seenLow |= bit;
       const approach = this.#judge(cursor, bytes, size);
       if (approach === RESET) return RESET;
       if (approach === DISCARD) {
@@ -357,8 +371,11 @@ export class UpdateView {
       }
       block.keep(bytes, startAt, size);
       if (code === ORIGIN) facts |= HAS_ORIGIN;
-      else if (code === AS_PATH) facts |= HAS_AS_PATH;
-      else if (code === NEXT_HOP && approach === OK) {
+      else if (code === AS_PATH) {
+        facts |= HAS_AS_PATH;
+        this.pathAt = cursor.valueAt;
+        this.pathLength = cursor.valueLength;
+      } else if (code === NEXT_HOP && approach === OK) {
         facts |= HAS_NEXT_HOP;
         if (isBadIpv4NextHop(view.getUint32(cursor.valueAt), context.ownIpv4)) facts |= NEXT_HOP_UNUSABLE;
       }

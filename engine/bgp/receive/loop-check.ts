@@ -40,6 +40,10 @@ export class LoopCheck {
   /** Looks at the block of a view that was found good. */
   loops(view: UpdateView, self: Omit<Self, 'id'>): boolean {
     const { block, context } = view;
+    // From an external peer of four-octet numbers only the path matters, and the judgement has just passed it.
+    if (context.ebgp && context.asn4 && view.faults.total === 0) {
+      return view.pathLength !== 0 && timesInPath(block.view, view.pathAt, view.pathLength, true, self) > self.allowOwnAs;
+    }
     const cursor = this.#cursor.over(block.view, block.at, block.length);
     const { allowOwnAs } = self;
     while (cursor.next()) {

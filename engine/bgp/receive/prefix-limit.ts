@@ -23,6 +23,8 @@ class FamilyLimit {
 export class PrefixLimits {
   readonly #families = new Map<number, FamilyLimit>();
   readonly #exact: (family: number) => number;
+  /** The one asked for last. */
+  #last: FamilyLimit | undefined;
 
   constructor(families: readonly FamilySettings[], exact: (family: number) => number) {
     this.#exact = exact;
@@ -35,7 +37,8 @@ export class PrefixLimits {
 
   /** After a message that announced `count` entries was applied. `warn` and `calm` are said once at each crossing. */
   applied(family: number, count: number): LimitResult {
-    const limit = this.#families.get(family);
+    if (this.#last?.settings.family !== family) this.#last = this.#families.get(family);
+    const limit = this.#last;
     if (limit === undefined) return 'within';
     limit.since += count;
     const { prefixMaximum: maximum, prefixWarning: warning } = limit.settings;

@@ -95,6 +95,9 @@ export class Receiver {
   readonly #owedView = new UpdateView();
   readonly #loop = new LoopCheck();
   readonly #intakes = new Map<Peer, Intake>();
+  /** The one asked for last: messages come in runs. */
+  #lastPeer: Peer | undefined;
+  #lastIntake: Intake | undefined;
   known = new KnownBlocks();
 
   constructor(host: ReceiveHost) {
@@ -126,6 +129,7 @@ export class Receiver {
     const announced = steps.length > 0 || host.counter() === undefined ? new Announced(familiesOf(peer), true) : undefined;
     const intake = new Intake(pipeline, host.self(peer), host.filtered(peer), announced);
     this.#intakes.set(peer, intake);
+    this.#lastPeer = undefined;
     this.configure(peer);
   }
 
@@ -154,6 +158,7 @@ export class Receiver {
   close(peer: Peer): void {
     this.#intakes.get(peer)?.pipeline.clear();
     this.#intakes.delete(peer);
+    this.#lastPeer = undefined;
     peer.hold(HELD_BY_PIPELINE, false);
   }
 
@@ -165,7 +170,7 @@ export class Receiver {
   /** An UPDATE of an established session, `length` bytes at `at` of the read area. */
   update(peer: Peer, at: number, length: number): void {
     peer.counters.updatesReceived++;
-    const intake = this.#intakes.get(peer);
+    const intake = this.#intakeOf(peer);
     if (intake === undefined) return;
     const { bytes, view: bytesView } = this.#host.area;
     const view = this.#view;
@@ -226,7 +231,7 @@ export class Receiver {
 
   /** After the filter steps, which may have replaced or delayed the message. */
   #passed(peer: Peer, bytes: Uint8Array, at: number, length: number, late: boolean, changes: Changes | undefined): void {
-    const intake = this.#intakes.get(peer);
+    const intake = this.#intakeOf(peer);
     if (intake === undefined) return;
     const original = changes?.original;
     if (changes !== undefined) peer.counters.importModified++;
@@ -248,10 +253,10 @@ export class Receiver {
   /** What a filter keeps out: nobody hears of it, but what stood before is withdrawn. */
   #rejected(peer: Peer, bytes: Uint8Array, at: number, length: number, removed: readonly Uint8Array[]): void {
     for (const message of removed) {
-      const intake = this.#intakes.get(peer);
+      const intake = this.#intakeOf(peer);
       if (intake !== undefined) this.#withdrawOwed(peer, intake, message, 0, message.length, undefined);
     }
-    const intake = this.#intakes.get(peer);
+    const intake = this.#intakeOf(peer);
     if (intake !== undefined) this.#withdrawOwed(peer, intake, bytes, at, length, undefined);
   }
 
@@ -269,7 +274,7 @@ export class Receiver {
     for (const message of intake.announced?.owed(view, instead) ?? []) {
       this.#owedView.read(message, viewOf(message), 0, message.length, intake.filtered);
       this.#accept(peer, intake, this.#owedView);
-      if (this.#intakes.get(peer) !== intake) return false;
+      if (this.#intakeOf(peer) !== intake) return false;
     }
     return true;
   }
@@ -283,7 +288,7 @@ export class Receiver {
     if (view.nlriCount + view.withdrawnCount > 0) excess = this.#limit(peer, intake, IPV4_UNICAST, withdraw ? 0 : view.nlriCount);
     if (view.reachCount > 0) excess = this.#limit(peer, intake, view.reachFamily, withdraw ? 0 : view.reachCount) || excess;
     if (view.unreachCount > 0) excess = this.#limit(peer, intake, view.unreachFamily, 0) || excess;
-    if (!excess || this.#intakes.get(peer) !== intake) return;
+    if (!excess || this.#intakeOf(peer) !== intake) return;
     // The session stays, the excess does not: what this message announced is taken back before anybody was told.
     peer.counters.limited++;
     view.outcome = WITHDRAW;
@@ -306,9 +311,17 @@ export class Receiver {
     }
   }
 
+  #intakeOf(peer: Peer): Intake | undefined {
+    if (peer !== this.#lastPeer) {
+      this.#lastPeer = peer;
+      this.#lastIntake = this.#intakes.get(peer);
+    }
+    return this.#lastIntake;
+  }
+
   /** True when the family has more than its maximum and the session is to stay. */
   #limit(peer: Peer, intake: Intake, family: number, announced: number): boolean {
-    if (this.#intakes.get(peer) !== intake) return false;
+    if (this.#intakeOf(peer) !== intake) return false;
     const result = intake.limits.applied(family, announced);
     if (result === 'within') return false;
     const settings = intake.limits.settings(family);

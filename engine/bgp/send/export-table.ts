@@ -4,8 +4,8 @@
  * common stream with a set of its own and catches up later; nobody waits for it.
  *
  * What is invariant: an attached member has a row exactly when the group's `announced` column names a source other than itself;
- * a detached one differs from that in the rows of its own set, and, while it walks the table for the first time, in those
- * ahead of its walk. A group's set is emptied before any member of it walks or catches up.
+ * a detached one differs from that in the rows of its own set, and, while it walks the table, in those ahead of its walk. (In a group
+ * of one the column need not name that one.) A group's set is emptied before any member of it walks or catches up.
  */
 import type { BestRoutes, Exporter } from '../../../sdk/plugin/route-path.ts';
 import { DirtyRows, RESERVED_ROWS, RING_ROWS } from './dirty-rows.ts';
@@ -138,9 +138,15 @@ class ExportGroup {
   }
 
   changed(rows: Int32Array, count: number): void {
+    const { announced } = this;
+    const routes = this.#routes;
+    // A member that is alone has nothing of its own routes, and nobody else is to have them: such a row is not worth a bit.
+    const sole = this.members.size === 1 ? this.#sole : NONE;
     for (let i = 0; i < count; i++) {
+      const row = rows[i]!;
+      if (sole !== NONE && announced[row] === 0 && routes.source(row) === sole) continue;
       if (this.dirty.size === RING_ROWS) this.pack();
-      this.dirty.add(rows[i]!);
+      this.dirty.add(row);
     }
   }
 
@@ -195,7 +201,9 @@ class ExportGroup {
       if (!member.dirty.add(row)) continue;
       if (member.had.length <= row >>> 3) member.had = widened(member.had, row);
       const bit = 1 << (row & 7);
-      if (before !== 0 && before !== member.peer.index + 1) member.had[row >>> 3]! |= bit;
+      // Ahead of a walk that is not its first it may have anything: one withdrawal too many does no harm.
+      const unknown = member.walkAt !== NONE && row >= member.walkAt;
+      if (unknown || (before !== 0 && before !== member.peer.index + 1)) member.had[row >>> 3]! |= bit;
       else member.had[row >>> 3]! &= ~bit;
     }
   }

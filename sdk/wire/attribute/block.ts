@@ -35,8 +35,8 @@ export class AttributeBlock {
 
   /** Starts an empty block over `bytes`. */
   begin(bytes: Uint8Array, view: DataView): void {
-    this.bytes = bytes;
-    this.view = view;
+    if (this.bytes !== bytes) this.bytes = bytes;
+    if (this.view !== view) this.view = view;
     this.at = 0;
     this.length = 0;
   }
