@@ -38,7 +38,7 @@ import { releaseYoungHeap } from './core/young-heap.ts';
 import { DnsLookup } from './host/services/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin } from './host/startup/plan.ts';
-import type { DeclarationRow } from './config/schema/declaration-row.ts';
+import type { DeclarationRow } from './config/schema/declared.ts';
 import { type DeclarationAnswer, declarationRow } from './host/startup/query.ts';
 import { StateStore } from './host/services/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/external/stderr-relay.ts';

@@ -1,6 +1,6 @@
 /** What a run of the command line has of the world. `engine/main.ts` hands in the process's own; tests hand in their own. */
 import type { Readable, Writable } from 'node:stream';
-import type { DeclarationRow } from '../config/schema/declaration-row.ts';
+import type { DeclarationRow, DeclaredPlugin } from '../config/schema/declared.ts';
 import type { LoadOptions } from '../config/load.ts';
 import type { Environment } from '../core/control-socket.ts';
 
@@ -8,10 +8,18 @@ import type { Environment } from '../core/control-socket.ts';
 export interface PluginReader {
   /** Names that `use` may give. */
   readonly usable: readonly string[];
-  /** The options with what the text's plugins bring; programs are started only when the text holds names that nobody knows. */
-  prepare(text: string, options: LoadOptions): Promise<LoadOptions>;
+  /**
+   * The options with what the text's plugins bring. Programs are started only when the text holds names that nobody knows, and
+   * never with `silent`; those of `declared` run already and are not asked.
+   */
+  prepare(text: string, options: LoadOptions, asking?: Questioning): Promise<LoadOptions>;
   /** One row a configured plugin, in their order. */
   declarations(text: string, options: LoadOptions): Promise<readonly DeclarationRow[]>;
+}
+
+export interface Questioning {
+  readonly declared?: readonly DeclaredPlugin[] | undefined;
+  readonly silent?: boolean | undefined;
 }
 
 export interface CliIo {

@@ -11,7 +11,7 @@ import type { Parsed } from '../codec/fault.ts';
 import type { PluginModule } from '../config/schema/plugin-schemas.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ConfigControl } from './config-control.ts';
-import type { DeclarationRow } from '../config/schema/declaration-row.ts';
+import type { DeclarationRow, DeclaredPlugin } from '../config/schema/declared.ts';
 import type { DoctorCheck } from '../core/doctor.ts';
 
 export type ReactorCommands = Pick<
@@ -109,6 +109,8 @@ export interface PluginCommands {
   complete(plugin: string, command: string, words: readonly string[], signal: AbortSignal): Promise<readonly Candidate[]>;
   /** What each configured plugin declares, asked in query mode; the running ones are not touched. */
   declarations(): Promise<readonly DeclarationRow[]>;
+  /** What running plugins have added to the language of the configuration. */
+  declared(): readonly DeclaredPlugin[];
   /** YANG modules that running plugins have added to the configuration. */
   modules(): readonly PluginModule[];
   /** May the plugin send this to the peer? Built-in plugins may; an external one what `process … { send [ ] }` grants. */

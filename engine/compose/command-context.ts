@@ -3,6 +3,8 @@ import { formatIpv4 } from '../../sdk/wire/address.ts';
 import type { ProcessBinding, ReactorPort } from '../bgp/port.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { CommandContext, HealthPart, PluginCommands, PluginEntry } from '../command/context.ts';
+import type { DeclaredPlugin } from '../config/schema/declared.ts';
+import type { PluginSettings } from '../config/settings/plugin-settings.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { Clock } from '../core/clock.ts';
 import { LOG_LEVELS, type LogLevel, type RootLog } from '../core/root-log.ts';
@@ -109,6 +111,7 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     execute: (plugin, input, signal) => running(plugin).execute(plugin, input, signal),
     granted: (plugin, send, peer) => granted(daemon, plugin, send, bus.directory.at(peer).name),
     declarations: daemon.declarations,
+    declared: () => declaredPlugins(daemon.config()?.plugins ?? [], daemon.host()),
     modules: () => daemon.host()?.registry.schemas.modules() ?? [],
     subscribe: (plugin, words) => daemon.host()?.stream(plugin)?.subscribeCommand(words) ?? notThere(daemon, plugin),
     unsubscribe: (plugin, words) => daemon.host()?.stream(plugin)?.unsubscribeCommand(words) ?? notThere(daemon, plugin),
@@ -117,6 +120,15 @@ function pluginCommands(bus: EventBus, daemon: DaemonSteering): PluginCommands {
     enrichers: () => enrichers(daemon.host()),
     enrich: async (plugin, input, signal) => enrich(running(plugin), plugin, input, signal),
   };
+}
+
+function declaredPlugins(plugins: readonly PluginSettings[], host: PluginHost | undefined): readonly DeclaredPlugin[] {
+  return plugins.flatMap(({ name, run, use }) => {
+    const { schema, families } = host?.declared({ name, run, use }) ?? {};
+    if (schema === undefined && families === undefined) return [];
+    const declaration = { ...(schema === undefined ? {} : { schema }), ...(families === undefined ? {} : { families }) };
+    return [{ plugin: name, run, use, declaration }];
+  });
 }
 
 function notThere(daemon: DaemonSteering, plugin: string): string | undefined {

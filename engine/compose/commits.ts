@@ -3,6 +3,7 @@
  * the file is written last. A commit may have to be confirmed: until then the file holds what was before, so that a daemon that ends
  * comes back with it, and a clock runs that brings it back by itself.
  */
+import { resolve } from 'node:path';
 import type { Report } from '../bgp/port.ts';
 import type {
   CheckedText,
@@ -104,7 +105,7 @@ export class Commits implements ConfigControl {
     const file = await this.#file();
     const waiting = this.#waiting;
     return {
-      path: this.#parts.configPath ?? '-',
+      path: this.#parts.configPath === undefined ? '-' : resolve(this.#parts.configPath),
       version,
       file: file === undefined ? 'missing' : file === text ? 'in force' : 'differs',
       pending: waiting === undefined ? undefined : { ...waiting, secondsLeft: this.#left(waiting) },

@@ -15,7 +15,9 @@ import { type DeclarationAnswer, queryDeclarations, type QueryOptions } from '..
 
 export interface Asking extends Omit<QueryOptions, 'timeoutMs'> {
   /** What a running plugin has declared in stage 1: it is not asked again. */
-  readonly known?: ((plugin: PluginSettings) => DeclareRegistrationInput | undefined) | undefined;
+  readonly known?: ((plugin: PluginSettings) => Brought['declaration'] | undefined) | undefined;
+  /** Nobody is asked. */
+  readonly silent?: boolean | undefined;
   /** As whom programs are asked, where the text names a user the daemon becomes (`daemon/user`). */
   readonly asUser?: ((user: string) => Identity | undefined) | undefined;
 }
@@ -37,7 +39,7 @@ export async function loadWithPlugins(text: string, options: LoadOptions, asking
   });
   if (first.ok && !known.some(({ declaration }) => brings(declaration))) return { result: first, options: shipped };
   const strangers = plugins.filter((plugin) => !known.some((one) => one.plugin === plugin.name));
-  const unknown = !first.ok && first.unknownNames;
+  const unknown = !first.ok && first.unknownNames && asking.silent !== true;
   const identity = first.ok ? undefined : asking.asUser?.(first.environment.user);
   const answers = unknown && strangers.length > 0 ? await askAbout(strangers, options, { ...asking, identity }) : [];
   if (known.length + answers.length === 0) return { result: first, options: shipped };

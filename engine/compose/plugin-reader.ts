@@ -20,7 +20,11 @@ export async function pluginReader(environment: Environment, signal: AbortSignal
   });
   return {
     usable: builtins.map((builtin) => builtin.name),
-    prepare: async (text, options) => (await loadWithPlugins(text, options, asking(options.path))).options,
+    prepare: async (text, options, { declared = [], silent } = {}) => {
+      const known: Asking['known'] = ({ name, run, use }) =>
+        declared.find((one) => one.plugin === name && one.run === run && one.use === use)?.declaration;
+      return (await loadWithPlugins(text, options, { ...asking(options.path), known, silent })).options;
+    },
     declarations: async (text, options) => (await declarationsOf(text, options, asking(options.path))).map(declarationRow),
   };
 }

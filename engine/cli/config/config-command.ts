@@ -3,6 +3,7 @@ import { systemClock } from '../../core/clock.ts';
 import { nearest } from '../../core/nearest.ts';
 import { type FileText, readSettled } from '../../core/settled-file.ts';
 import type { LoadOptions } from '../../config/load.ts';
+import type { DeclaredPlugin } from '../../config/schema/declared.ts';
 import { unreadableReport, validateReport } from '../../config/validate-report.ts';
 import { readAll } from '../tools/daemon-command.ts';
 import { visibleJson, visibleLines } from '../answers/escape.ts';
@@ -107,12 +108,18 @@ export function isOwnConfigCommand(words: readonly string[]): boolean {
   return given.length >= least || rest.includes('--help');
 }
 
-/** How the text is read: with what its plugins bring, unless they are not to be asked. */
-export async function loadOptions(text: string, path: string, io: CliIo, ask = true): Promise<LoadOptions> {
+/** How the text is read: with what its plugins bring, unless they are not to be asked; `declared` is known already. */
+export async function loadOptions(
+  text: string,
+  path: string,
+  io: CliIo,
+  ask = true,
+  declared: readonly DeclaredPlugin[] = [],
+): Promise<LoadOptions> {
   const plugins = await io.plugins();
   const now = systemClock.wall();
   const options = { path, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable, now };
-  return ask ? await plugins.prepare(text, options) : options;
+  return ask || declared.length > 0 ? await plugins.prepare(text, options, { declared, silent: !ask }) : options;
 }
 
 export async function configCommand(args: readonly string[], io: CliIo, options: GlobalOptions): Promise<number> {

@@ -1,5 +1,6 @@
 /** What an editing session commits to where a daemon runs: its configuration in force, over the control socket. */
 import { basename } from 'node:path';
+import { decodeInput } from '../../../sdk/rpc/decode.ts';
 import { RpcError } from '../../../sdk/rpc/errors.ts';
 import type {
   CheckResult,
@@ -13,6 +14,7 @@ import type {
   RevisionInfo,
 } from '../../config/edit/commit-target.ts';
 import type { ConfigFault, ConfigWarning } from '../../config/fault.ts';
+import type { DeclaredPlugin } from '../../config/schema/declared.ts';
 import { ask } from '../client.ts';
 import { isMap } from '../answers/table.ts';
 
@@ -25,17 +27,22 @@ const REFUSALS: readonly CommitRefusal[] = ['changed', 'invalid', 'pending', 're
 /** Every call rejects with `NoDaemon` when nobody answers. */
 export class DaemonTarget implements CommitTarget {
   readonly name: string;
+  readonly configPath: string;
+  /** What its plugins have added to the configuration, as of the last load. */
+  declared: readonly DeclaredPlugin[] = [];
   readonly #socket: string;
   readonly #uid: number;
 
   constructor(socket: string, uid: number, configPath: string) {
     this.name = configPath === '' || configPath === '-' ? 'the running daemon' : `the running daemon (${basename(configPath)})`;
+    this.configPath = configPath;
     this.#socket = socket;
     this.#uid = uid;
   }
 
   async load(signal?: AbortSignal): Promise<LoadedConfig> {
-    const { text, version } = await this.#ask('config text', [], signal);
+    const { text, version, declared } = await this.#ask('config text', [], signal);
+    this.declared = list(declared).flatMap(declaredPlugin);
     return { text: textOf(text), version: textOf(version) };
   }
 
@@ -157,6 +164,17 @@ function list(value: unknown): readonly Fields[] {
 
 function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map((one) => textOf(one)) : [];
+}
+
+/** The declaration is checked against the protocol's shape, as if the plugin itself had sent it. */
+function declaredPlugin({ plugin, run, use, declaration }: Fields): readonly DeclaredPlugin[] {
+  try {
+    const { schema, families } = decodeInput('ze-plugin-engine:declare-registration', declaration);
+    const said = { ...(schema === undefined ? {} : { schema }), ...(families === undefined ? {} : { families }) };
+    return [{ plugin: textOf(plugin), run: textOf(run), use: textOf(use), declaration: said }];
+  } catch {
+    return [];
+  }
 }
 
 function warning(one: Fields): ConfigWarning {

@@ -30,11 +30,14 @@ const STATUS_MS = 2000;
 
 export async function openSession(wish: TargetWish, io: CliIo, options: GlobalOptions): Promise<CandidateSession> {
   const target = await findTarget(wish, io, options);
+  const daemon = target instanceof DaemonTarget ? target : undefined;
+  // Programs and modules of the text lie where the daemon's file does.
+  const path = daemon?.configPath ?? wish.file ?? target.name;
   return CandidateSession.open(
     {
       target,
       author: wish.author ?? authorOf(io),
-      prepare: (text) => loadOptions(text, wish.file ?? target.name, io, wish.askPlugins),
+      prepare: (text) => loadOptions(text, path, io, wish.askPlugins, daemon?.declared),
     },
     io.interrupted,
   );

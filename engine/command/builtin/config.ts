@@ -42,7 +42,7 @@ async function show(call: Call): Promise<unknown> {
 async function text(call: Call): Promise<unknown> {
   if (pluginOf(call.caller) !== undefined) throw new CommandError('denied', 'the text of the configuration is not for plugins');
   const number = call.args.number('revision');
-  if (number === undefined) return control(call).text();
+  if (number === undefined) return { ...control(call).text(), declared: call.context.plugins.declared() };
   const found = await control(call).revision(number);
   if (found === undefined) throw noRevision(call);
   return { text: found };

@@ -5,7 +5,7 @@
 import { decodeInput, decodePayload } from '../../../sdk/rpc/decode.ts';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
 import type { DeclareRegistrationInput } from '../../../yang/generated/methods.ts';
-import type { DeclarationOutcome, DeclarationRow } from '../../config/schema/declaration-row.ts';
+import type { DeclarationOutcome, DeclarationRow } from '../../config/schema/declared.ts';
 import type { PluginSettings } from '../../config/settings/plugin-settings.ts';
 import type { Clock } from '../../core/clock.ts';
 import { nearest } from '../../core/nearest.ts';

@@ -1,9 +1,9 @@
 // `zest config …` on files, as a shell sees it: output, exit codes, what is on disk afterwards; and the editor in a real terminal.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { hasScript, Terminal } from '../../support/terminal.ts';
 import { stage, type Stage } from './stage.ts';
 
 const GOOD = `# Edge
@@ -159,54 +159,34 @@ test('set, deactivate, migrate, rollback, rename: the file and its revisions', a
   assert.match(readFileSync(join(archives, 'copy.conf'), 'utf8'), /archive disk/);
 });
 
-const hasScript = spawnSync('script', ['--version']).status === 0;
 const built = join(import.meta.dirname, '../../../dist/engine/main.js');
 
 test('in a terminal: prompt, completion, help on ?, a mark under the fault, commit', {
   skip: hasScript && existsSync(built) ? false : 'script(1) or dist is missing',
 }, async () => {
   await using own = await withFile();
-  const command = `${process.execPath} ${built} config edit --socket ${join(own.folder, 'none')} ${own.file}`;
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
-    env: { ...process.env, TERM: 'xterm', ze_state_dir: own.folder },
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const terminal = new Terminal([process.execPath, built, 'config', 'edit', '--socket', join(own.folder, 'none'), own.file], {
+    ...process.env,
+    ze_state_dir: own.folder,
   });
-  let seen = '';
-  let wake: () => void = () => undefined;
-  terminal.stdout.on('data', (chunk: Buffer) => {
-    seen += chunk.toString();
-    wake();
-  });
-  const ended = new Promise<number | null>((resolve) => terminal.once('exit', resolve));
-  const until = async (pattern: RegExp): Promise<void> => {
-    const deadline = AbortSignal.timeout(20_000);
-    while (!pattern.test(seen)) {
-      assert.ok(!deadline.aborted, `waited for ${String(pattern)} in ${JSON.stringify(seen)}`);
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        deadline.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-    seen = '';
-  };
   try {
-    await until(/zest# /);
-    terminal.stdin.write('edit bgp pe\t');
-    await until(/peer /);
-    terminal.stdin.write('ed\t');
-    await until(/edge/);
-    terminal.stdin.write('\r');
-    await until(/\[edit bgp peer edge\]\r\n[^]*zest# /);
-    terminal.stdin.write('set timer ?\r');
-    await until(/receive-hold-time {2,}Hold time[^]*zest# /);
-    terminal.stdin.write('set timr x\r');
-    await until(/ {10}\^\r\nerror: unknown field in peer: timr \(did you mean "timer"\?\)[^]*zest# /);
-    terminal.stdin.write('set description changed\r');
-    await until(/zest\*# /);
-    terminal.stdin.write('commit comment "by hand"\r');
-    await until(/revision 2[^]*zest# /);
-    terminal.stdin.write('quit\r');
-    assert.equal(await ended, 0);
+    await terminal.until(/zest# /);
+    terminal.type('edit bgp pe\t');
+    await terminal.until(/peer /);
+    terminal.type('ed\t');
+    await terminal.until(/edge/);
+    terminal.type('\r');
+    await terminal.until(/\[edit bgp peer edge\]\r\n[^]*zest# /);
+    terminal.type('set timer ?\r');
+    await terminal.until(/receive-hold-time {2,}Hold time[^]*zest# /);
+    terminal.type('set timr x\r');
+    await terminal.until(/ {10}\^\r\nerror: unknown field in peer: timr \(did you mean "timer"\?\)[^]*zest# /);
+    terminal.type('set description changed\r');
+    await terminal.until(/zest\*# /);
+    terminal.type('commit comment "by hand"\r');
+    await terminal.until(/revision 2[^]*zest# /);
+    terminal.type('quit\r');
+    assert.equal(await terminal.ended, 0);
     assert.match(readFileSync(own.file, 'utf8'), /description changed;/);
   } finally {
     terminal.kill();

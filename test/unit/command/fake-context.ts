@@ -216,6 +216,7 @@ export function fakeContext(clock: Clock = new ManualClock()): Fake {
       },
     },
     plugins: {
+      declared: () => [],
       list: () => [
         {
           name: 'bgp-rib',

@@ -1,4 +1,13 @@
-// What a plugin declares, as people are shown it: the daemon and the command line speak of the same row.
+// What plugins declare, as the daemon and the command line speak of it.
+import type { DeclareRegistrationInput } from '../../../yang/generated/methods.ts';
+
+/** What a running plugin has added to the language of the configuration, for editors of it: who began as these settings say is not asked again. */
+export interface DeclaredPlugin {
+  readonly plugin: string;
+  readonly run: string;
+  readonly use: string;
+  readonly declaration: Pick<DeclareRegistrationInput, 'schema' | 'families'>;
+}
 
 /**
  * `declared`: it said what it provides · `declared-none`: it said that it provides nothing · `no-answer`: it ran and said nothing
