@@ -17,7 +17,7 @@ import {
 } from './rules/cross-rules.ts';
 import { type Branch, branchOf, entriesAt, Reader, type Value } from './tree/effective.ts';
 import { type ConfigFault, type ConfigWarning, Findings, NOWHERE } from './fault.ts';
-import { effectivePeers, type EffectivePeer, effectiveTree } from './tree/inherit.ts';
+import { effectivePeers, type EffectivePeer, effectiveTree, peerTemplates } from './tree/inherit.ts';
 import { withJoinedDefaults } from './tree/joined-defaults.ts';
 import { singleBindings } from './settings/many-bindings.ts';
 import { type GlobalBgp, peerSettings } from './settings/peer-settings.ts';
@@ -110,10 +110,11 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   const peers = singleBindings(stated, names, findings);
   checkLimitDates(peers, options.now, findings);
   checkAddresses(peers, findings);
-  checkBindings(peers, names, findings);
+  const holders = bgp?.kind === 'branch' ? [...peers, ...peerTemplates(bgp)] : peers;
+  checkBindings(holders, names, findings);
   const policies = new PolicyBook(root);
-  checkFilters(policies, peers, names, findings, options.filters);
-  checkPolicies(root, peers, findings);
+  checkFilters(policies, holders, names, findings, options.filters);
+  checkPolicies(root, holders, findings);
   checkProfiles(root, findings);
   checkMcp(root, findings);
   const effective = effectiveTree(root, peers);

@@ -222,7 +222,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         leaf-list as-path { type zt:asn; }
         leaf-list community { type zt:community; }
         leaf-list large-community { type zt:large-community; }
-        leaf-list extended-community { type zt:extended-community; }
+        leaf-list extended-community { type string { length "1..128"; } description "target:, origin:, redirect:, l2info:, rate-limit:, mark N, action WORD, redirect-to-nexthop, copy-to-nexthop, 0x and 16 digits"; }
         leaf aggregator { ze:validate "aggregator"; type string; }
         leaf atomic-aggregate { type boolean; }
         leaf originator-id { type zt:ipv4-address; }
@@ -869,7 +869,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
   typedef afi { type enumeration { enum ipv4; enum ipv6; enum l2vpn; enum bgp-ls; } description "Address family."; }
   typedef community { ze:validate "community"; type string; description "Community AA:NN or a well-known name (RFC 1997)."; }
   typedef large-community { ze:validate "large-community"; type string; description "Large community A:B:C (RFC 8092)."; }
-  typedef extended-community { type string { length "1..128"; } description "Extended community (RFC 4360)."; }
+  typedef extended-community { ze:validate "extended-community"; type string { length "1..128"; } description "Extended community (RFC 4360)."; }
   typedef route-distinguisher { ze:validate "route-distinguisher"; type string; description "ASN:N or IP:N (RFC 4364)."; }
   typedef capability-mode {
     type enumeration { enum enable; enum disable; enum require; enum refuse; }

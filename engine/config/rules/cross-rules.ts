@@ -2,7 +2,7 @@
 import { childOf, extension } from '../../../yang/compile/schema.ts';
 import { type Branch, entriesAt, Reader, valueAt } from '../tree/effective.ts';
 import { clamp, type Findings, type Place } from '../fault.ts';
-import type { EffectivePeer } from '../tree/inherit.ts';
+import { type EffectivePeer, peerPath } from '../tree/inherit.ts';
 import { canonicalAddress } from '../settings/peer-settings.ts';
 import { LOOP_DETECTION, type PolicyBook } from '../settings/policy.ts';
 import { dateOf, type Registered } from './validators.ts';
@@ -54,7 +54,7 @@ export function checkBindings(peers: readonly EffectivePeer[], plugins: readonly
       told.add(process.branch.place);
       findings.fault(
         process.branch.place,
-        `bgp/peer/${peer.name}/process/${process.key}`,
+        `${peerPath(peer)}/process/${process.key}`,
         `undefined plugin in process: ${clamp(process.key)}`,
         {
           hint: didYouMean(process.key, plugins),
@@ -79,7 +79,7 @@ export function checkFilters(
     for (const direction of ['import', 'export']) {
       const chain = valueAt(peer.fields.branch, `filter/${direction}`);
       if (chain?.kind !== 'leaf-list') continue;
-      const path = `bgp/peer/${peer.name}/filter/${direction}`;
+      const path = `${peerPath(peer)}/filter/${direction}`;
       for (const { text, place } of chain.items) {
         if (told.has(place)) continue;
         told.add(place);
@@ -142,16 +142,12 @@ function checkPluginFilter(
 export function checkProfiles(root: Branch, findings: Findings): void {
   const profiles = new Set(entriesAt(root, 'system/authorization/profile').map((entry) => entry.key));
   for (const user of entriesAt(root, 'system/authentication/user')) {
-    for (const profile of new Reader(user).list('profile')) {
-      if (profiles.has(profile)) continue;
-      findings.fault(
-        user.place,
-        `system/authentication/user/${user.key}/profile`,
-        `user ${user.key}: undefined profile: ${clamp(profile)}`,
-        {
-          hint: didYouMean(profile, [...profiles]),
-        },
-      );
+    const named = valueAt(user, 'profile');
+    for (const { text, place } of named?.kind === 'leaf-list' ? named.items : []) {
+      if (profiles.has(text)) continue;
+      const hint = didYouMean(text, [...profiles]);
+      const path = `system/authentication/user/${user.key}/profile`;
+      findings.fault(place, path, `user ${user.key}: undefined profile: ${clamp(text)}`, { hint });
     }
   }
 }
@@ -166,7 +162,9 @@ export function checkMcp(root: Branch, findings: Findings): void {
   if (fields.flag('bind-remote') && mode === 'none') fault('bind-remote', 'bind-remote requires auth-mode != none');
   if (mode !== 'oauth') return;
   if (fields.text('oauth/authorization-server') === '') fault('auth-mode', 'auth-mode=oauth requires oauth.authorization-server');
-  const open = fields.entries('server').some((server) => server.has('ip') && !/^(127\.|::1$)/.test(server.text('ip')));
+  const open =
+    fields.flag('bind-remote') ||
+    fields.entries('server').some((server) => server.has('ip') && !/^(127\.|::1$)/.test(canonicalAddress(server.text('ip'))));
   if (open && (fields.text('tls/cert') === '' || fields.text('tls/key') === '')) {
     fault('auth-mode', 'auth-mode=oauth requires tls.cert and tls.key on non-loopback listeners');
   }
@@ -175,13 +173,11 @@ export function checkMcp(root: Branch, findings: Findings): void {
 interface Listener {
   readonly owner: string;
   readonly ip: string;
-  readonly port: number;
-  readonly entry: Branch;
 }
 
 /** No two listeners share an address and port; a wildcard takes every address of its family. Port 0 never clashes. */
 export function checkListeners(root: Branch, findings: Findings): void {
-  const listeners: Listener[] = [];
+  const sockets = new Sockets();
   const walk = (branch: Branch, path: string): void => {
     const off = new Reader(branch);
     if (childOf(branch.schema, 'enabled') !== undefined && !off.flag('enabled')) return;
@@ -190,27 +186,38 @@ export function checkListeners(root: Branch, findings: Findings): void {
       if (value.kind !== 'list' || extension(value.schema, 'listener') === undefined) continue;
       for (const entry of value.entries.values()) {
         const fields = new Reader(entry);
-        const ip = fields.text('host') || fields.text('ip');
+        const ip = canonicalAddress(fields.text('host') || fields.text('ip'));
         const port = fields.number('port');
-        if (ip !== '' && port > 0)
-          listeners.push({ owner: `${path}/${name}/${entry.key}`, ip: canonicalAddress(ip), port, entry });
+        if (ip === '' || port === 0) continue;
+        const owner = `${path}/${name}/${entry.key}`;
+        const other = sockets.take(port, { owner, ip });
+        if (other === undefined) continue;
+        const message = `listener conflict: ${owner} and ${other.owner} both listen on ${ip} port ${port}`;
+        findings.fault(entry.place, owner, message);
       }
     }
   };
   walk(root, '');
-  for (const [index, one] of listeners.entries()) {
-    const other = listeners.slice(0, index).find((before) => before.port === one.port && overlap(before.ip, one.ip));
-    if (other !== undefined) {
-      findings.fault(
-        one.entry.place,
-        one.owner,
-        `listener conflict: ${one.owner} and ${other.owner} both listen on ${one.ip} port ${one.port}`,
-      );
-    }
-  }
 }
 
-function overlap(a: string, b: string): boolean {
-  if (a.includes(':') !== b.includes(':')) return false;
-  return a === b || a === '0.0.0.0' || b === '0.0.0.0' || a === '::' || b === '::';
+const WILDCARDS: readonly string[] = ['0.0.0.0', '::'];
+
+/** Who listens where: by port, family and address. */
+class Sockets {
+  readonly #byAddress = new Map<string, Listener>();
+  /** The first of a port and family, and the first there on every address. */
+  readonly #first = new Map<string, Listener>();
+  readonly #wild = new Map<string, Listener>();
+
+  /** The listener that has the place already. */
+  take(port: number, one: Listener): Listener | undefined {
+    const family = `${port} ${one.ip.includes(':') ? 6 : 4}`;
+    const address = `${port} ${one.ip}`;
+    const isWild = WILDCARDS.includes(one.ip);
+    const before = isWild ? this.#first.get(family) : (this.#byAddress.get(address) ?? this.#wild.get(family));
+    if (!this.#byAddress.has(address)) this.#byAddress.set(address, one);
+    if (!this.#first.has(family)) this.#first.set(family, one);
+    if (isWild && !this.#wild.has(family)) this.#wild.set(family, one);
+    return before;
+  }
 }

@@ -1,5 +1,6 @@
 // The named validators of `ze:validate`: what a type cannot say. A schema that names one that is not here is refused at start.
 import { addressBytes, parseDecimal, parseIpv4, parsePrefix, prefixTarget } from '../../../sdk/wire/address.ts';
+import { parseExtendedCommunity } from '../../../sdk/wire/attribute/community.ts';
 import { compilePattern, PatternError } from '../../../sdk/policy/pattern-program.ts';
 import { type Family, familyName, NAMED_FAMILIES, NO_FAMILY, standardFamily } from '../../../sdk/wire/family.ts';
 
@@ -168,6 +169,13 @@ export function makeValidators(registered: Registered = {}): Validators {
       },
     ],
     ['large-community', { expected: 'a large community A:B:C', accepts: (text) => isParts(text, U32, U32, U32) }],
+    [
+      'extended-community',
+      {
+        expected: 'an extended community such as target:64500:1',
+        accepts: (text) => parseExtendedCommunity(text, new Uint8Array(8), 0),
+      },
+    ],
     ['community-range', { expected: 'a community range', accepts: (text) => isParts(text, U16, U16) }],
     ['route-distinguisher', { expected: 'a route distinguisher ASN:N or IP:N', accepts: isRouteDistinguisher }],
     ['path-information', { expected: 'a path identifier', accepts: (text) => isIpv4(text) || isDecimal(text, U32) }],

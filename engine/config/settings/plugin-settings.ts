@@ -157,6 +157,12 @@ export function inlinePlugins(
 }
 
 export function hubServers(root: Branch, findings: Findings): HubServer[] {
+  for (const client of entriesAt(root, 'plugin/hub/client')) {
+    const fields = new Reader(client);
+    if (fields.text('secret').length >= MINIMUM_SECRET) continue;
+    const message = `hub client ${client.key}: the secret needs at least ${MINIMUM_SECRET} characters`;
+    findings.fault(fields.place('secret'), `plugin/hub/client/${client.key}/secret`, message);
+  }
   return entriesAt(root, 'plugin/hub/server').map((entry) => {
     const fields = new Reader(entry);
     const path = `plugin/hub/server/${entry.key}`;

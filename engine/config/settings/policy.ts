@@ -8,8 +8,8 @@ import { CommunitySet, KINDS } from '../../../sdk/policy/community-set.ts';
 import { parseIpv4 } from '../../../sdk/wire/address.ts';
 import type { LoopDetection, PeerSettings, Policies, Policy } from '../../bgp/port.ts';
 import { type Branch, entriesAt, Reader, type Value, valueAt } from '../tree/effective.ts';
-import { clamp, type Findings } from '../fault.ts';
-import type { EffectivePeer } from '../tree/inherit.ts';
+import { clamp, type Findings, type Place } from '../fault.ts';
+import { type EffectivePeer, peerPath } from '../tree/inherit.ts';
 import { didYouMean, valueOf } from '../text/values.ts';
 
 /** This kind is no step of a chain: the reactor looks for loops by itself, and the block says how. */
@@ -179,21 +179,29 @@ export function checkPolicies(root: Branch, peers: readonly EffectivePeer[], fin
   for (const list of entriesAt(root, 'bgp/policy/community-match')) {
     for (const entry of entriesAt(list, 'entry')) {
       const kind = new Reader(entry).text('type');
-      checkCommunity(kind, entry.key, entry, `bgp/policy/community-match/${list.key}`, `community-match ${list.key}`, findings);
+      checkCommunity(
+        kind,
+        entry.key,
+        entry.place,
+        `bgp/policy/community-match/${list.key}`,
+        `community-match ${list.key}`,
+        findings,
+      );
     }
   }
   const sets = new Set<string>();
   for (const kind of KINDS) {
     for (const set of entriesAt(root, `bgp/community/${kind}`)) {
       sets.add(set.key);
-      for (const text of new Reader(set).list('value')) {
-        checkCommunity(kind, text, set, `bgp/community/${kind}/${set.key}`, `community set ${set.key}`, findings);
+      const values = valueAt(set, 'value');
+      for (const { text, place } of values?.kind === 'leaf-list' ? values.items : []) {
+        checkCommunity(kind, text, place, `bgp/community/${kind}/${set.key}`, `community set ${set.key}`, findings);
       }
     }
   }
   const told = new Set<unknown>();
   for (const peer of peers) for (const way of ['ingress', 'egress']) checkTags(peer, way, sets, told, findings);
-  for (const peer of peers) checkRole(peer, findings);
+  for (const peer of peers) if (peer.name !== '') checkRole(peer, findings);
 }
 
 function checkRange(list: string, entry: Branch, findings: Findings): void {
@@ -201,24 +209,24 @@ function checkRange(list: string, entry: Branch, findings: Findings): void {
   const [address = '', length = ''] = entry.key.split('/');
   const most = address.includes(':') ? 128 : 32;
   const least = reader.has('ge') ? reader.number('ge') : Number(length);
-  const wrong = (text: string): void =>
+  const wrong = (leaf: string, text: string): void =>
     findings.fault(
-      entry.place,
+      reader.place(leaf),
       `bgp/policy/prefix-list/${list}/entry/${entry.key}`,
       `prefix-list ${list}: entry ${entry.key}: ${text}`,
     );
-  if (reader.has('ge') && (least < Number(length) || least > most)) wrong(`ge ${least} must be from ${length} to ${most}`);
+  if (reader.has('ge') && (least < Number(length) || least > most)) wrong('ge', `ge ${least} must be from ${length} to ${most}`);
   else if (reader.has('le') && (reader.number('le') < least || reader.number('le') > most)) {
-    wrong(`le ${reader.number('le')} must be from ${least} to ${most}`);
+    wrong('le', `le ${reader.number('le')} must be from ${least} to ${most}`);
   }
 }
 
-function checkCommunity(kind: string, text: string, branch: Branch, path: string, of: string, findings: Findings): void {
+function checkCommunity(kind: string, text: string, place: Place, path: string, of: string, findings: Findings): void {
   const known = KINDS.find((one) => one === kind) ?? 'standard';
   try {
     new CommunitySet(known, [text]);
   } catch {
-    findings.fault(branch.place, path, `${of}: ${clamp(text)} is no ${known} community`);
+    findings.fault(place, path, `${of}: ${clamp(text)} is no ${known} community`);
   }
 }
 
@@ -230,7 +238,7 @@ function checkTags(peer: EffectivePeer, way: string, sets: ReadonlySet<string>, 
       if (sets.has(text) || told.has(place)) continue;
       told.add(place);
       const hint = didYouMean(text, [...sets]);
-      findings.fault(place, `bgp/peer/${peer.name}/filter/${way}/community/${leaf}`, `unknown community set: ${clamp(text)}`, {
+      findings.fault(place, `${peerPath(peer)}/filter/${way}/community/${leaf}`, `unknown community set: ${clamp(text)}`, {
         hint,
       });
     }

@@ -44,6 +44,24 @@ export function effectivePeers(bgp: Branch, findings: Findings): readonly Effect
   return peers;
 }
 
+/**
+ * What `bgp` and the groups hold for peers, as peers without a name: a reference in them that leads nowhere is wrong although nobody
+ * inherits it.
+ */
+export function peerTemplates(bgp: Branch): readonly EffectivePeer[] {
+  const groups = entriesAt(bgp, 'group').map((group) => ({
+    name: '',
+    group: group.key,
+    fields: new Reader(joinBindings(group)),
+  }));
+  return [{ name: '', group: '', fields: new Reader(joinBindings(bgp)) }, ...groups];
+}
+
+/** `bgp/peer/NAME`; of a template `bgp/group/NAME` or `bgp`. */
+export function peerPath({ name, group }: EffectivePeer): string {
+  return name !== '' ? `bgp/peer/${name}` : group !== '' ? `bgp/group/${group}` : 'bgp';
+}
+
 /** `attach process NAME` is the newer spelling of `process NAME`: both end in one list. */
 function joinBindings(branch: Branch): Branch {
   const attach = branch.children.get('attach');
