@@ -99,6 +99,8 @@ class MetaTexts {
 export class AdjRibOut {
   /** Routes stored, over all peers. */
   routes = 0;
+  /** Grows with whatever is stored or dropped: who keeps a copy sees by it that the copy is old. */
+  changes = 0;
   /** Routes not kept because a table was full: they were sent, but will not be sent again. */
   refused = 0;
   readonly #path: RoutePath;
@@ -141,6 +143,7 @@ export class AdjRibOut {
     const held = this.#peers.get(peer);
     if (held === undefined && !announce) return;
     const routes = held ?? this.#add(peer);
+    this.changes++;
     if (nlri !== this.#nlri) {
       this.#nlri = nlri;
       this.#nlriView = viewOf(nlri);
@@ -283,6 +286,7 @@ export class AdjRibOut {
     const pathId = view.getUint32(at + 3);
     for (let i = 0; i < size; i++) this.#run[i] = bytes[at + HEAD + i]!;
     this.#drop(routes, row, false);
+    this.changes++;
     this.#path.sendOriginated(peer, family, false, this.#run, 0, size, pathId, NONE, NONE);
   }
 

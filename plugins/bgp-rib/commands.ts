@@ -11,6 +11,7 @@ import { familyName, IPV4_UNICAST, IPV6_UNICAST, parseFamily } from '../../sdk/w
 import { parseRoute } from './inject.ts';
 import type { InstallEntry } from './install.ts';
 import { parseQuery, type Query } from './query.ts';
+import { OriginationsWalker } from './originations.ts';
 import type { Decision } from './validation.ts';
 import type { Rib } from './rib.ts';
 import { RouteText } from './route-text.ts';
@@ -75,6 +76,13 @@ export function routes(rib: Rib, call: Call, signal: AbortSignal): AnswerSource 
   if (query.scope !== 'received') walkers.push(new OriginatedWalker(rib, query, chosen), new ExportedWalker(rib, query, chosen));
   const envelope = query.scope === 'received' ? 'adj-rib-in' : query.scope === 'sent' ? 'adj-rib-out' : 'routes';
   return finish(envelope, new ChainWalker(walkers), query, signal);
+}
+
+/** Originated routes as bytes; with the word `status`, a number that grows when they change. */
+export function originations(rib: Rib, call: Call): AnswerSource {
+  if (call.args[0] === 'status') return documentAnswer({ changes: rib.out.changes, routes: rib.out.routes });
+  const peers = selectPeers(rib.routes.peers, call.args[0] ?? call.peer);
+  return new WalkAnswer('originations', new OriginationsWalker(rib, peers));
 }
 
 export function best(rib: Rib, call: Call, signal: AbortSignal): AnswerSource | Promise<AnswerSource> {

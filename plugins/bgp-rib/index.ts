@@ -115,6 +115,7 @@ function declare(engine: Engine, rib: Rib | undefined): void {
   const entries: Help = { hidden: true, shape: 'doc', args: ['owner', 'entries'] };
   add('rib install', [], entries, commands.install);
   add('rib remove', [], entries, commands.remove);
+  add('rib originations', [], { hidden: true, shape: 'map', args: ['peer'] }, commands.originations);
   add('rib validate', [], { ...entries, args: ['owner', 'decisions'] }, commands.validate);
 }
 
