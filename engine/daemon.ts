@@ -23,7 +23,7 @@ import { Questions } from './compose/questions.ts';
 import { warmUpEvents } from './compose/event-warm-up.ts';
 import { startReactor } from './compose/reactor.ts';
 import { engineServices } from './compose/services.ts';
-import { type ReloadOutcome, Transactions } from './compose/transactions.ts';
+import { happened, type ReloadOutcome, Transactions } from './compose/transactions.ts';
 import type { RunningConfig } from './config/running.ts';
 import type { LoadOptions, LoadResult } from './config/load.ts';
 import { secretsOf } from './config/secret.ts';
@@ -424,7 +424,7 @@ class Daemon {
     const outcome = await running.transactions.run(loaded.config, loaded.warnings);
     if (this.#isStopping()) return STOPPING;
     if (!outcome.ok) return this.#refuse(outcome.errors, outcome.detail);
-    this.#log?.info(outcome.report, 'configuration reloaded');
+    this.#log?.info(happened(outcome.report), 'configuration reloaded');
     return outcome;
   }
 

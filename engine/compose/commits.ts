@@ -28,7 +28,7 @@ import { readSettled } from '../core/settled-file.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import { type Impact, impactFields, impactLines, impactOf } from './impact.ts';
 import type { RouteChanges } from './config-routes.ts';
-import type { ReloadOutcome, Transactions } from './transactions.ts';
+import { happened, type ReloadOutcome, type Transactions } from './transactions.ts';
 
 export interface CommitParts {
   readonly configs: ConfigInForce;
@@ -57,11 +57,15 @@ interface Waiting extends PendingMark {
 /** A return that failed is tried again. */
 const AGAIN_MS = 10_000;
 const WAITING = 'config-unconfirmed';
+const EDITED_BY_HAND =
+  'the file was edited since the daemon read it, and would be overwritten: zest config diff shows how; zest config commit or zest daemon reload puts it in force first';
 const NO_FILE = 'the configuration came by standard input: there is no file to write';
 
 export class Commits implements ConfigControl {
   readonly #parts: CommitParts;
   #waiting: Waiting | undefined;
+  /** What put the configuration of this version in force, where a commit did: for whoever began with another one. */
+  #lastly = { version: '', what: '' };
 
   constructor(parts: CommitParts) {
     this.#parts = parts;
@@ -186,9 +190,8 @@ export class Commits implements ConfigControl {
     if (text === undefined) return refusal('refused', 'there is no configuration file');
     if (text.trim() === '') return refusal('invalid', 'the configuration is empty');
     if (request.base !== undefined && request.base !== running.version)
-      return refusal('changed', 'another configuration was put in force meanwhile');
-    if (request.base !== undefined && file !== undefined && file !== running.text)
-      return refusal('changed', 'the file was changed since the daemon read it: reload it, or commit it, first');
+      return refusal('changed', `another configuration is in force since this one was loaded${this.#lastOf(running.version)}`);
+    if (request.base !== undefined && file !== undefined && file !== running.text) return refusal('refused', EDITED_BY_HAND);
     const read = await this.#parts.read(text);
     if (!read.ok) return { ...refusal('invalid', 'the configuration is invalid'), faults: read.faults };
     const { author, comment, confirmSeconds } = request;
@@ -231,7 +234,8 @@ export class Commits implements ConfigControl {
     }
     if (!outcome.ok) return refusal('refused', outcome.errors.join('; '), outcome.detail);
     const notes = [...prepared.notes, ...(revision === undefined ? ['in force, but the file could not be written'] : [])];
-    this.#parts.log.info({ revision, author, comment, ...outcome.report }, 'configuration committed');
+    this.#lastly = { version: versionOf(text), what: `a commit of ${author}` };
+    this.#parts.log.info({ revision, author, comment, ...happened(outcome.report) }, 'configuration committed');
     return { ok: true, saved: prepared.saved, revision, version: versionOf(text), warnings, notes, report: outcome.report };
   }
 
@@ -260,6 +264,7 @@ export class Commits implements ConfigControl {
     }
     const waiting: Waiting = { ...mark, before, timer: undefined };
     this.#waiting = waiting;
+    this.#lastly = { version: versionOf(text), what: `a commit of ${author}` };
     this.#arm(waiting, confirmSeconds * 1000);
     log.warn({ author, comment, seconds: confirmSeconds }, 'configuration committed until it is confirmed');
     const message = `a commit of ${author} comes back at ${new Date(mark.deadline).toISOString()} unless it is confirmed`;
@@ -297,6 +302,7 @@ export class Commits implements ConfigControl {
     }
     waiting.timer?.cancel();
     this.#waiting = undefined;
+    this.#lastly = { version: this.text().version, what: `the commit of ${author} was taken back, ${reason}` };
     report({ severity: 'warning', code: WAITING, source: 'config', subject: 'commit', message: '', clear: true });
     log.warn({ reason, author, comment }, 'the commit is taken back, the configuration before it is in force');
     try {
@@ -338,6 +344,10 @@ export class Commits implements ConfigControl {
     const { transactions, established, preview } = this.#parts;
     const check = await this.#parts.inTurn(() => transactions.check(after));
     return impactOf({ before, after, check, routes: await preview(after), up: await established() });
+  }
+
+  #lastOf(version: string): string {
+    return this.#lastly.version === version ? `: ${this.#lastly.what}` : '';
   }
 
   #left(waiting: Waiting): number {

@@ -13,6 +13,7 @@ import type { RootLog } from '../core/root-log.ts';
 import type { PluginHost } from '../host/host.ts';
 import { bindingsByPeer, bindingsWith, type ConfigInForce, logSettings, needs } from './config-in-force.ts';
 import type { ConfigRoutes } from './config-routes.ts';
+import { peerChange } from './impact.ts';
 import type { Questions } from './questions.ts';
 
 export interface StepParts {
@@ -37,7 +38,14 @@ export class ConfigSteps {
   /** The peers that go have gone by a step of their own. */
   #isRemoved = false;
   /** What the reactor made of it. */
-  readonly report = { added: [] as string[], removed: [] as string[], changed: [] as string[], unchanged: [] as string[] };
+  readonly report = {
+    added: [] as string[],
+    removed: [] as string[],
+    changed: [] as string[],
+    unchanged: [] as string[],
+    /** Those of the changed whose session ended for it. */
+    reset: [] as string[],
+  };
 
   constructor(parts: StepParts, before: RunningConfig, after: RunningConfig, diff: ConfigDiff) {
     this.#parts = parts;
@@ -119,6 +127,7 @@ export class ConfigSteps {
         bus.setBindings(bindingsByPeer(after));
         const applied = await applyPeers(this.#parts, after.reactor);
         for (const key of ['added', 'removed', 'changed', 'unchanged'] as const) this.report[key].push(...applied[key]);
+        this.report.reset.push(...applied.changed.filter((name) => isReset(before, after, name)));
         return back;
       } catch (error) {
         await back();
@@ -161,4 +170,9 @@ function peerRef(peer: PeerSettings): ResourceRef {
 
 function addressRef(peer: PeerSettings): readonly ResourceRef[] {
   return peer.localAddress === '' ? [] : [{ kind: 'address', address: peer.localAddress }];
+}
+
+function isReset(before: RunningConfig, after: RunningConfig, name: string): boolean {
+  const [old, now] = [before, after].map(({ reactor }) => reactor.peers.find((peer) => peer.name === name));
+  return old !== undefined && now !== undefined && peerChange(old, now) === 'reset';
 }

@@ -84,7 +84,7 @@ export function impactLines(impact: Impact): readonly string[] {
     peers
       .filter((peer) => peer.impact === kind)
       .map(({ peer, established, leaves }) => {
-        const why = leaves.length === 0 ? '' : `: ${leaves.map((leaf) => leaf.path).join(', ')}`;
+        const why = reasons(kind, leaves);
         return `peer ${peer}: ${says}${established ? '' : ' (not established now)'}${why}`;
       });
   const told = ({ peer, announced, changed, withdrawn }: RouteChanges): string[] => [
@@ -99,7 +99,7 @@ export function impactLines(impact: Impact): readonly string[] {
     ...of('reset', 'its session is reset'),
     ...of('refresh', 'its routes are sent or asked for again, the session stays'),
     ...of('added', 'added'),
-    ...of('live', 'changed without a word to the neighbour'),
+    ...of('live', 'changed, the session stays'),
     ...routes.flatMap(told),
     ...impact.pluginsStarted.map((name) => `plugin ${name}: is started`),
     ...impact.pluginsReplaced.map((name) => `plugin ${name}: is started anew`),
@@ -107,6 +107,13 @@ export function impactLines(impact: Impact): readonly string[] {
     ...said,
     ...impact.restart.map((path) => `${path}: takes effect when the daemon is started again`),
   ];
+}
+
+/** What costs a session is not hidden among what costs nothing. */
+function reasons(kind: PeerImpact['impact'], leaves: readonly ChangedLeaf[]): string {
+  const dear = leaves.filter(({ change }) => change === kind);
+  const named = dear.length === 0 ? leaves : dear;
+  return named.length === 0 ? '' : `: ${named.map(({ path }) => path).join(', ')}`;
 }
 
 function routeLine(peer: string, what: string, routes: readonly string[]): string[] {

@@ -221,12 +221,13 @@ function report(
   warnings: readonly string[],
   saved: boolean,
 ): Readonly<Record<string, unknown>> {
-  const { added, removed, changed, unchanged } = steps.report;
+  const { added, removed, changed, unchanged, reset } = steps.report;
   return {
     'transaction-id': id,
     'peers-added': added,
     'peers-removed': removed,
     'peers-changed': changed,
+    'peers-reset': reset,
     'peers-unchanged': unchanged.length,
     'peers-refreshed': refilters.refreshed,
     'peers-to-clear': refilters.stale,
@@ -238,4 +239,9 @@ function report(
     warnings,
     ...(saved ? {} : { saved }),
   };
+}
+
+/** A report for the log: what did not happen is not told. */
+export function happened(report: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(report).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }

@@ -23,7 +23,7 @@ function target(): CommitTarget {
   return {
     name: 't',
     load: () => Promise.resolve({ text: BASE, version: '1' }),
-    check: () => Promise.resolve({ ok: true, warnings: [], impact: [] }),
+    check: () => Promise.resolve({ ok: true, warnings: [], impact: [], refused: '' }),
     commit: () => Promise.resolve({ ok: true, saved: 1, version: '2', warnings: [], notes: [] }),
     history: () => Promise.resolve([]),
     revision: () => Promise.resolve(undefined),

@@ -1,10 +1,11 @@
 /** `zest config check|commit|diff|history|show|status|rollback|confirm|abort`: the running daemon's configuration from a shell. */
-import { userInfo } from 'node:os';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { systemClock } from '../../core/clock.ts';
 import { type FileText, readSettled } from '../../core/settled-file.ts';
 import { ask } from '../client.ts';
 import { readAll } from '../tools/daemon-command.ts';
+import { deeds } from './daemon-target.ts';
+import { authorOf } from './edit-target.ts';
 import { visible, visibleJson, visibleLines } from '../answers/escape.ts';
 import { EXIT, type CliIo } from '../io.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from '../options.ts';
@@ -64,7 +65,7 @@ async function lineOf(wish: Wish): Promise<readonly [string | undefined, readonl
   const signed = comment === undefined ? [] : ['comment', comment];
   if (verb === 'rollback') {
     if (words.length === 0) throw new UsageError('zest config rollback takes the number of a revision (zest config history)');
-    return ['config rollback', [...words, 'author', author(), ...signed]];
+    return ['config rollback', [...words, 'author', authorOf(io), ...signed]];
   }
   if (verb !== 'check' && verb !== 'commit') return [`config ${verb}`, words];
   const text: string[] = [];
@@ -74,22 +75,26 @@ async function lineOf(wish: Wish): Promise<readonly [string | undefined, readonl
     text.push('text', read.text);
   }
   if (verb === 'check') return ['config check', text];
-  const more = [...text, 'author', author(), ...signed];
+  const more = [...text, 'author', authorOf(io), ...signed];
   return confirmed === undefined ? ['config commit', more] : ['config commit confirmed', [confirmed, ...more]];
-}
-
-function author(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'operator';
-  }
 }
 
 function printed(verb: string, answer: Readonly<Record<string, unknown>>, { io, options }: Wish): string {
   if (verb === 'show') return visibleLines(typeof answer['config'] === 'string' ? answer['config'] : '');
   if (verb === 'check' || verb === 'diff') return visibleLines(judged(verb, answer));
+  if (['commit', 'rollback', 'confirm', 'abort'].includes(verb)) return visibleLines(done(answer));
   return renderTable(answer['revisions'] ?? answer, { box: true, width: io.stdout.columns ?? 0, colour: useColour(io, options) });
+}
+
+function done(answer: Readonly<Record<string, unknown>>): string {
+  const lines = (key: string): readonly string[] => {
+    const value = answer[key];
+    return Array.isArray(value) ? value.map(textOf) : [];
+  };
+  const saved = answer['saved-as'];
+  const before = typeof saved === 'number' ? ` (what was before: revision ${saved})` : '';
+  const warnings = lines('warnings').map((one) => `warning: ${one}`);
+  return [...warnings, `${textOf(answer['status'])}${before}`, ...lines('notes'), ...deeds(answer), ''].join('\n');
 }
 
 function judged(verb: string, answer: Readonly<Record<string, unknown>>): string {

@@ -50,7 +50,7 @@ export class DaemonTarget implements CommitTarget {
     const answer = await this.#ask('config check', ['text', text], signal);
     const warnings = list(answer['warnings']).map(warning);
     if (answer['valid'] !== true) return { ok: false, warnings, faults: list(answer['errors']).map(fault) };
-    return { ok: true, warnings, impact: texts(answer['impact']) };
+    return { ok: true, warnings, impact: texts(answer['impact']), refused: textOf(answer['refused']) };
   }
 
   async commit(text: string, options: CommitOptions, signal?: AbortSignal): Promise<CommitResult> {
@@ -63,7 +63,7 @@ export class DaemonTarget implements CommitTarget {
           : await this.#ask('config commit confirmed', [String(confirmSeconds), ...words], signal);
       const saved = answer['saved-as'];
       const warnings = texts(answer['warnings']).map((message): ConfigWarning => ({ line: 0, column: 0, path: '', message }));
-      const notes = [...texts(answer['notes']), ...sessions(answer)];
+      const notes = [...texts(answer['notes']), ...deeds(answer)];
       return {
         ok: true,
         saved: typeof saved === 'number' ? saved : undefined,
@@ -138,8 +138,8 @@ export class DaemonTarget implements CommitTarget {
   }
 }
 
-/** What a commit did to the peers, in words. */
-function sessions(answer: Fields): readonly string[] {
+/** What a commit did, in words. */
+export function deeds(answer: Fields): readonly string[] {
   const named = (key: string, says: string): string[] => {
     const names = texts(answer[key]);
     return names.length === 0 ? [] : [`${says}: ${names.join(', ')}`];
@@ -150,6 +150,12 @@ function sessions(answer: Fields): readonly string[] {
     ...named('peers-added', 'peers added'),
     ...named('peers-removed', 'peers removed'),
     ...named('peers-changed', 'peers changed'),
+    ...named('peers-reset', 'sessions reset'),
+    ...named('peers-refreshed', 'routes asked for again'),
+    ...named('peers-to-clear', 'without route refresh, old routes stay until zest peer NAME teardown'),
+    ...named('plugins-added', 'plugins started'),
+    ...named('plugins-changed', 'plugins started anew'),
+    ...named('plugins-stopped', 'plugins stopped'),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Which target an editing command means: the file it names, or the daemon that runs that file (or any, when none is named). */
 import { existsSync, realpathSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import type { CommitTarget } from '../../config/edit/commit-target.ts';
 import { CandidateSession } from '../../config/edit/session.ts';
@@ -87,5 +88,15 @@ function sameFile(a: string, b: string): boolean {
 
 export function authorOf(io: CliIo): string {
   const name = io.environment['USER'] ?? io.environment['LOGNAME'] ?? '';
-  return name === '' ? `uid ${io.uid}` : name;
+  return name === '' ? accountOf(io.uid) : name;
+}
+
+/** A service's shell has neither; an account without a name is its number. */
+function accountOf(uid: number): string {
+  try {
+    const { uid: own, username } = userInfo();
+    return own === uid ? username : `uid ${uid}`;
+  } catch {
+    return `uid ${uid}`;
+  }
 }

@@ -20,7 +20,9 @@ export async function commitCommand(session: CandidateSession, words: readonly W
   if (wish.check) {
     const result = await target.check(session.text(), signal);
     if (!result.ok) return invalid(result.faults);
-    return done([...warnings(result.warnings), ...result.impact, 'the candidate is valid'].map((line) => `${line}\n`).join(''));
+    const told = [...warnings(result.warnings), ...result.impact];
+    if (result.refused !== '') return failed(['the candidate would be refused:', ...told].join('\n  '));
+    return done([...told, 'the candidate is valid'].map((line) => `${line}\n`).join(''));
   }
   if (!session.changed) {
     const pending = await target.pending(signal);
@@ -42,7 +44,7 @@ export async function commitCommand(session: CandidateSession, words: readonly W
   switch (result.reason) {
     case 'changed':
       return failed(
-        `not committed: ${target.name} was changed by somebody else since it was loaded\n` +
+        `not committed: ${result.message}\n` +
           '  rebase    puts your changes on top of it (then compare, then commit)\n' +
           '  discard   drops your changes and takes it as it is',
       );

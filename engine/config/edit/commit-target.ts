@@ -24,7 +24,14 @@ export interface RevisionInfo {
 }
 
 export type CheckResult =
-  | { readonly ok: true; readonly warnings: readonly ConfigWarning[]; readonly impact: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly warnings: readonly ConfigWarning[];
+      /** What a commit would do, a line each, for people. */
+      readonly impact: readonly string[];
+      /** Why the target would not take this valid text (a plugin's no); '' when it would. */
+      readonly refused: string;
+    }
   | { readonly ok: false; readonly faults: readonly ConfigFault[]; readonly warnings: readonly ConfigWarning[] };
 
 export interface CommitOptions {

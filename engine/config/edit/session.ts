@@ -433,7 +433,9 @@ export class CandidateSession {
       found.length === 0 ? 'no changes' : `${found.length} change${found.length === 1 ? '' : 's'}, not committed`,
       ...(loaded.version === this.#version
         ? []
-        : [`${this.target.name} was changed by somebody else since it was loaded: rebase or discard`]),
+        : [
+            `${this.target.name} is not what it was when it was loaded (another commit, a reload, or one taken back): rebase or discard`,
+          ]),
       ...(pending === undefined
         ? []
         : [`a commit of ${pending.author} waits ${pending.secondsLeft} s for its confirmation: confirm or abort`]),

@@ -45,7 +45,7 @@ export class FileTarget implements CommitTarget {
   async check(text: string): Promise<CheckResult> {
     const result = await this.#options.read(text);
     const { warnings } = result;
-    return result.ok ? { ok: true, warnings, impact: [] } : { ok: false, warnings, faults: result.faults };
+    return result.ok ? { ok: true, warnings, impact: [], refused: '' } : { ok: false, warnings, faults: result.faults };
   }
 
   async commit(text: string, options: CommitOptions): Promise<CommitResult> {
@@ -55,7 +55,7 @@ export class FileTarget implements CommitTarget {
     if (!checked.ok) return { ok: false, reason: 'invalid', message: 'the configuration is invalid', faults: checked.faults };
     const before = await this.#text();
     if (options.base !== undefined && options.base !== versionOf(before ?? ''))
-      return refusal('changed', `${this.name} was changed by somebody else meanwhile`);
+      return refusal('changed', `${this.name} was changed by somebody else since it was loaded`);
     const version = versionOf(text);
     const { warnings } = checked;
     if (before === text) return { ok: true, saved: undefined, version, warnings, notes: ['nothing has changed'] };

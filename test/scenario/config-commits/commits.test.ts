@@ -97,7 +97,7 @@ describe('commits', { timeout: 120_000 }, () => {
     const { code, stdout } = await zest.cli('config', 'check', wish);
     assert.equal(code, 0);
     assert.match(stdout, /~ \[reset\] +bgp\/peer\/one\/timer\/receive-hold-time 90 -> 30/);
-    assert.match(stdout, /peer one: its session is reset: description, timer\/receive-hold-time/);
+    assert.match(stdout, /peer one: its session is reset: timer\/receive-hold-time$/m);
   });
 
   test('a text that does not hold is told with its line, exit code 1', async () => {
@@ -149,11 +149,11 @@ describe('commits', { timeout: 120_000 }, () => {
     writeFileSync(zest.configPath, config(port, 'by hand'));
     assert.equal((await zest.json('config', 'status'))['file'], 'differs');
     const unseen = await target.commit(config(port, 'edited'), options);
-    assert.deepEqual(unseen.ok ? '' : unseen.reason, 'changed');
+    assert.deepEqual(unseen.ok ? '' : [unseen.reason, /edited since the daemon read it/.test(unseen.message)], ['refused', true]);
     assert.equal((await zest.json('config', 'commit', '-m', 'from the file'))['revision'], 4);
     assert.equal(await description(), 'by hand');
     const stale = await target.commit(config(port, 'edited'), options);
-    assert.deepEqual(stale.ok ? '' : stale.reason, 'changed');
+    assert.deepEqual(stale.ok ? '' : [stale.reason, /: a commit of \w+$/.test(stale.message)], ['changed', true]);
     const wrong = await target.commit('bgp { nonsense 1; }', { ...options, base: undefined });
     assert.deepEqual(wrong.ok ? '' : [wrong.reason, wrong.faults[0]?.line], ['invalid', 1]);
     const good = await target.commit(config(port, 'edited'), { ...options, base: (await target.load()).version });
@@ -162,7 +162,7 @@ describe('commits', { timeout: 120_000 }, () => {
     assert.equal(await target.revision(4), config(port, 'by hand'));
     assert.equal(await target.revision(77), undefined);
     const checked = await target.check(config(port, 'other'));
-    assert.deepEqual(checked.ok && checked.impact, ['peer one: changed without a word to the neighbour: description']);
+    assert.deepEqual(checked.ok && checked.impact, ['peer one: changed, the session stays: description']);
     assert.equal(await target.pending(), undefined);
     assert.deepEqual(await target.confirm(), { ok: false, message: 'no commit waits for a confirmation' });
   });
@@ -190,13 +190,17 @@ describe('commits', { timeout: 120_000 }, () => {
   });
 
   test('one that is not comes back by itself, and is kept with that word', async () => {
+    const target = new DaemonTarget(join(folder, 'control.sock'), process.getuid?.() ?? 0, zest.configPath);
     await zest.json('config', 'commit', offer(config(port, 'for a second')), '--confirmed', '1');
     assert.equal(await description(), 'for a second');
+    const { version } = await target.load();
     await eventually('it is back', async () => ((await description()) === 'confirmed' ? true : undefined));
     await eventually('nothing waits', async () => ((await pending()) === undefined ? true : undefined));
     assert.equal(file(), config(port, 'confirmed'));
     const { revisions } = (await zest.json('config', 'history')) as { revisions: readonly Fields[] };
     assert.deepEqual([revisions[0]?.['comment'], revisions[1]?.['in-force']], ['not confirmed', true]);
+    const late = await target.commit(config(port, 'x'), { base: version, author: 'ann', comment: '', confirmSeconds: undefined });
+    assert.match(late.ok ? '' : late.message, /the commit of \w+ was taken back, not confirmed in time$/);
   });
 
   test('one is aborted at once', async () => {
@@ -235,5 +239,16 @@ describe('commits', { timeout: 120_000 }, () => {
     assert.equal(back.code, 0, back.stderr);
     assert.match(file(), /description first/);
     assert.equal((await zest.cli('config', 'rollback', '55', zest.configPath)).code, 2);
+  });
+
+  test('people read what a commit did, and which sessions it cost', async () => {
+    const told = async (text: string): Promise<string> => (await zest.cli('config', 'commit', offer(text))).stdout;
+    const head = /^committed \(what was before: revision \d+\)\nrevision \d+\npeers changed: one\n/;
+    const reset = await told(config(port, 'told', '', 60));
+    assert.match(reset, head);
+    assert.match(reset, /\nsessions reset: one\n$/);
+    const live = await told(config(port, 'told again', '', 60));
+    assert.match(live, head);
+    assert.doesNotMatch(live, /reset/);
   });
 });

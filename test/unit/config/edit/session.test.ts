@@ -242,7 +242,7 @@ test('two editors: the second does not overwrite the first; a rebase keeps both'
   assert.ok(!refused.ok);
   assert.match(refused.text, /was changed by somebody else since it was loaded\n +rebase .*\n +discard /);
   assert.match(readFileSync(path, 'utf8'), /of ann/);
-  assert.match(await run(bob, 'status'), /was changed by somebody else/);
+  assert.match(await run(bob, 'status'), /is not what it was when it was loaded/);
   assert.match(await run(bob, 'rebase'), /both changed bgp peer edge description: yours stands/);
   await run(bob, 'commit');
   const text = readFileSync(path, 'utf8');
