@@ -77,11 +77,16 @@ export function decodeSecret(code: string): string | undefined {
   }
 }
 
+/** What a statement of this node holds is shown to nobody. */
+export function isSecret(node: SchemaNode): boolean {
+  return extension(node, 'sensitive') !== undefined;
+}
+
 /** Names of leaves that the schema calls sensitive anywhere. */
 export function secretNames(root: SchemaNode): ReadonlySet<string> {
   const names = new Set<string>();
   const walk = (node: SchemaNode): void => {
-    if (extension(node, 'sensitive') !== undefined) names.add(node.name);
+    if (isSecret(node)) names.add(node.name);
     if (isParent(node)) for (const child of node.children) walk(child);
   };
   walk(root);
@@ -92,7 +97,7 @@ export function secretNames(root: SchemaNode): ReadonlySet<string> {
 export function secretsOf(tree: Branch): readonly string[] {
   const found = new Set<string>();
   const walk = (value: Value): void => {
-    if (value.kind === 'leaf' && extension(value.schema, 'sensitive') !== undefined) found.add(value.text);
+    if (value.kind === 'leaf' && isSecret(value.schema)) found.add(value.text);
     if (value.kind === 'branch') for (const child of value.children.values()) walk(child);
     if (value.kind === 'list') for (const entry of value.entries.values()) walk(entry);
   };

@@ -129,6 +129,7 @@ export class Candidate {
     if (anchor !== undefined) {
       const wanted = unquoted(anchor.text);
       const found = rest.findIndex((member) => member.text === wanted);
+      if (wanted === text) return wrong(anchor.column, `${clamp(wanted)} is what is placed`);
       const hint = rest.length === 0 ? undefined : `there are: ${clamp(rest.map((member) => member.text).join(', '))}`;
       if (found < 0) return wrong(anchor.column, `${clamp(wanted)} is not in the list`, hint);
       at = position === 'before' ? found : found + 1;
@@ -158,7 +159,10 @@ export class Candidate {
     if (anchor !== undefined) {
       const wanted = unquoted(anchor.text.trim().replace(new RegExp(`^${statement.name}\\s+`), ''));
       const other = same.find((one) => one.kind === 'entry' && one.keys.join(' ') === wanted);
-      if (other === undefined) return wrong(anchor.column, `${statement.name} ${clamp(wanted)} is not there`);
+      if (other === undefined) {
+        const itself = statement.keys.join(' ') === wanted;
+        return wrong(anchor.column, `${statement.name} ${clamp(wanted)} is ${itself ? 'what is placed' : 'not there'}`);
+      }
       if (position === 'before') next = other;
       else behind = other;
     }

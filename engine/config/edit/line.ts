@@ -1,7 +1,5 @@
 // What was typed, taken apart: the verb, the rest as it stands, and the pipes behind it. Words keep their columns, so that a fault
 // points at the letter.
-import { clamp } from '../fault.ts';
-
 /** Longest line, in UTF-16 units. */
 export const MAXIMUM_LINE = 65_536;
 
@@ -91,7 +89,7 @@ function wordsOf(text: string): { readonly words: readonly Word[] } | { readonly
         } else value += text[at] ?? '';
         at++;
       }
-      if (at >= text.length) return { column: open + 1, message: `unterminated string: ${clamp(text.slice(open))}` };
+      if (at >= text.length) return { column: open + 1, message: 'unterminated string' };
       at++;
     }
     words.push({ text: value, column: start + 1, end: at + 1, quoted });

@@ -394,9 +394,12 @@ export class CandidateSession {
     for (const one of mine) {
       const path = `${one.block} ${one.name}`.trim();
       if (theirs.has(`${one.block} ${one.name}`)) notes.push(`both changed ${path}: yours stands in the candidate`);
-      for (const command of deltaCommands([one])) {
+      // What is said holds no secret; the commands do.
+      const shown = deltaCommands([one], false);
+      for (const [at, command] of deltaCommands([one]).entries()) {
         const outcome = await this.run(command);
-        if (!outcome.ok && one.kind !== 'removed') notes.push(`not taken over: ${clamp(command)}: ${outcome.text.trim()}`);
+        if (!outcome.ok && one.kind !== 'removed')
+          notes.push(`not taken over: ${clamp(shown[at] ?? path)}: ${outcome.text.trim()}`);
         else kept++;
       }
       if (one.kind === 'order') notes.push(`the order of ${one.block} is theirs: place it anew`);

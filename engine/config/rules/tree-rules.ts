@@ -1,11 +1,19 @@
 // What only the whole tree can tell, once inheritance is applied: `must`, `when`, leafrefs, and what is missing (RFC 7950 §8.1). Walked
 // where the schema asks for it and nowhere else. A missing mandatory leaf is a warning (daemon-config §12), the rest are faults.
-import type { Condition, ListNode, ParentNode, SchemaNode } from '../../../yang/compile/schema.ts';
+import {
+  childOf,
+  type Condition,
+  isParent,
+  type ListNode,
+  type ParentNode,
+  type SchemaNode,
+} from '../../../yang/compile/schema.ts';
 import type { Expression } from '../../../yang/compile/xpath.ts';
 import { asksTree, chosenCase, DataNode, holds } from '../tree/data-tree.ts';
 import type { Branch } from '../tree/effective.ts';
 import { clamp, type Findings } from '../fault.ts';
 import { join } from '../text/parser.ts';
+import { isSecret } from '../secret.ts';
 import { Budget, Evaluation, Exhausted } from './xpath.ts';
 
 /** Nodes that all conditions of one configuration look at. */
@@ -141,7 +149,7 @@ class TreeRules {
     if (type.requireInstance === false || type.steps.kind !== 'path' || type.target === undefined) return;
     const values = this.#within(path, node, () => this.#allowed(node, type));
     if (values !== undefined && !values.has(node.leaf!)) {
-      this.#fault(node, path, `"${clamp(node.leaf!)}" is not a value of ${type.path}`);
+      this.#fault(node, path, `${isSecret(schema) ? 'it' : `"${clamp(node.leaf!)}"`} is not a value of ${type.path}`);
     }
   }
 
@@ -176,16 +184,29 @@ function isJoined(node: DataNode): boolean {
 export function checkUnique(schema: ListNode, entries: readonly Branch[], path: string, findings: Findings): void {
   for (const leaves of schema.unique ?? []) {
     const seen = new Map<string, string>();
+    const paths = leaves.split(/\s+/).map((name) => name.split('/'));
+    const secret = paths.some((one) => hidden(schema, one));
     for (const entry of entries) {
-      const values = leaves.split(/\s+/).map((name) => leafAt(entry, name.split('/')));
+      const values = paths.map((one) => leafAt(entry, one));
       if (values.includes(undefined)) continue;
       const text = values.join(' ');
       const before = seen.get(text);
       if (before !== undefined)
-        findings.fault(entry.place, path, `${path}: ${before} and ${entry.key} have the same ${leaves}: ${clamp(text)}`);
+        findings.fault(
+          entry.place,
+          path,
+          `${path}: ${before} and ${entry.key} have the same ${leaves}${secret ? '' : `: ${clamp(text)}`}`,
+        );
       else seen.set(text, entry.key);
     }
   }
+}
+
+/** Is the leaf at a path a secret? */
+function hidden(parent: ParentNode, [name = '', ...rest]: readonly string[]): boolean {
+  const node = childOf(parent, name);
+  if (node === undefined) return false;
+  return rest.length === 0 ? isSecret(node) : isParent(node) && hidden(node, rest);
 }
 
 function leafAt(branch: Branch, path: readonly string[]): string | undefined {

@@ -4,6 +4,7 @@ import { extension, isParent, type SchemaNode, type TypeSpec } from '../../../ya
 import type { SchemaTree } from '../../../yang/compile/tree.ts';
 import { CONFIG_MODULES } from '../../../yang/generated/modules.ts';
 import { clamp } from '../fault.ts';
+import { isSecret } from '../secret.ts';
 import { makeValidators, type Validators } from '../rules/validators.ts';
 import { checkNamed, checkValue } from '../text/values.ts';
 
@@ -179,6 +180,9 @@ function checkJoined(tree: SchemaTree, module: string): string | undefined {
 }
 
 function checkNode(node: SchemaNode, validators: Validators): string | undefined {
+  if (isSecret(node) && node.kind !== 'leaf') return 'only a leaf can be a secret';
+  if (node.kind === 'list' && node.children.some((child) => isSecret(child) && node.keys.includes(child.name)))
+    return 'a key cannot be a secret: it is part of paths';
   if (node.kind !== 'leaf' && node.kind !== 'leaf-list') return undefined;
   const own = extension(node, 'validate');
   const names = [...validatorsOf(node.type), ...(typeof own === 'string' ? own.split('|') : [])];

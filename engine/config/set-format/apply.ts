@@ -1,6 +1,7 @@
 // Plans applied to a tree: set, delete, mark. Each either happens whole or answers why not and leaves the tree as it was.
 import { clamp, type Place } from '../fault.ts';
 import { isPositional, lineStays } from '../text/list-parser.ts';
+import { isSecret } from '../secret.ts';
 import { idOf } from '../text/statement-index.ts';
 import {
   append,
@@ -281,7 +282,12 @@ export class Applier {
         if (statement === undefined) return refused(target.place, `${name} is not set`);
         if (target.kind === 'leaf') {
           if (statement.kind === 'leaf' && target.value !== undefined && statement.value !== target.value)
-            return refused(target.place, `${name} is ${clamp(statement.value)}, not ${clamp(target.value)}`);
+            return refused(
+              target.place,
+              isSecret(target.schema)
+                ? `${name} is another one`
+                : `${name} is ${clamp(statement.value)}, not ${clamp(target.value)}`,
+            );
           return located({ into, statement });
         }
         if (target.members.length === 0 || statement.kind !== 'leaf-list') return located({ into, statement });

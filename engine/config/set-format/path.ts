@@ -15,6 +15,7 @@ import { FreeParser } from '../text/free-parser.ts';
 import { isPositional, lineStays } from '../text/list-parser.ts';
 import { describe, type Head, INACTIVE, join, type Parser } from '../text/parser.ts';
 import type { Place } from '../fault.ts';
+import { isSecret } from '../secret.ts';
 import type { BlockStatement, ConfigStatement, FreeStatement, Member } from '../text/syntax-tree.ts';
 import { canonical } from '../text/values.ts';
 
@@ -118,7 +119,8 @@ export class PathReader {
       }
       more = next === 'more';
     }
-    const trailing = this.#ended ? this.#trailing : this.#parser.end(this.#path, head);
+    const secret = this.#targets.some((one) => 'schema' in one && isSecret(one.schema));
+    const trailing = this.#ended ? this.#trailing : this.#parser.end(this.#path, head, secret);
     return { steps: this.#steps, targets: this.#targets, short: this.#short, path: this.#path, head, trailing };
   }
 

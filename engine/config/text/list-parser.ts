@@ -3,6 +3,7 @@
 import { childOf, extension, type ListNode, type ParentNode } from '../../../yang/compile/schema.ts';
 import { clamp } from '../fault.ts';
 import { describe, type Head, INACTIVE, join, type Parser, type Where } from './parser.ts';
+import { isSecret } from '../secret.ts';
 import { idOf } from './statement-index.ts';
 import { append, type ConfigStatement, type EntryStatement } from './syntax-tree.ts';
 import { canonical } from './values.ts';
@@ -108,7 +109,7 @@ export class ListParser {
         return;
       }
       if (token.kind === ';' || token.kind === '}' || token.kind === 'end') {
-        entry.trailing = this.#parser.end(where.path, head);
+        entry.trailing = this.#parser.end(where.path, head, schema.children.some(isSecret));
         return;
       }
       const field = token.kind === 'word' ? childOf(schema, token.text) : undefined;

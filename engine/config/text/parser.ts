@@ -23,7 +23,7 @@ import {
   type Member,
   type SyntaxTree,
 } from './syntax-tree.ts';
-import { decodeSecret, SECRET_PREFIX } from '../secret.ts';
+import { decodeSecret, isSecret, SECRET_PREFIX } from '../secret.ts';
 import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
 import { FAMILY_EXPECTED, type Validators } from '../rules/validators.ts';
 
@@ -479,10 +479,6 @@ export class Parser {
 export function join(path: string, name: string): string {
   const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
   return path === '' ? short : `${path}/${short}`;
-}
-
-function isSecret(schema: LeafNode | LeafListNode): boolean {
-  return extension(schema, 'sensitive') !== undefined;
 }
 
 export function describe(token: Token): string {

@@ -27,6 +27,21 @@ const claims: readonly (readonly [name: string, text: string, refused: string | 
     'schema of plugin mon: acme:2: container x: is not closed: a "}" is missing',
   ],
   [
+    'a container that is a secret',
+    module('container acme { z:sensitive; leaf x { type string; } }', 'acme', 'import ze-extensions { prefix z; }'),
+    'schema of plugin mon: acme: /acme: only a leaf can be a secret',
+  ],
+  [
+    'a list of secrets',
+    module('container acme { leaf-list x { z:sensitive; type string; } }', 'acme', 'import ze-extensions { prefix z; }'),
+    'schema of plugin mon: acme: /acme/x: only a leaf can be a secret',
+  ],
+  [
+    'a key that is a secret',
+    module('list acme { key x; leaf x { z:sensitive; type string; } }', 'acme', 'import ze-extensions { prefix z; }'),
+    'schema of plugin mon: acme: /acme: a key cannot be a secret: it is part of paths',
+  ],
+  [
     'a node that is there already',
     module('augment "/bgp:bgp" { leaf router-id { type string; } }', 'acme', BGP),
     'schema of plugin mon: acme:5: augment /bgp:bgp: node "router-id" exists already',
@@ -250,4 +265,20 @@ test('a plugin is shown its block with typed values and defaults; the shipped pa
   );
   assert.equal(peers['p']?.['acme-more'], undefined, 'a container that a plugin adds stays away until it is stated');
   assert.equal(peers['p']?.['timer'], undefined);
+});
+
+test('secrets that must be unique are not quoted when they are not', () => {
+  const schemas = fresh();
+  const text = module(
+    'container acme { list user { key name; unique "pin"; leaf name { type string; } leaf pin { z:sensitive; type string; } } }',
+    'acme',
+    'import ze-extensions { prefix z; }',
+  );
+  assert.equal(schemas.claim('mon', declared(text)), undefined);
+  const config = 'acme {\n user a { pin hidden-from-all; }\n user b { pin hidden-from-all; }\n}\n';
+  const result = loadConfig(config, { path: 't', schema: schemas.tree });
+  assert.ok(!result.ok);
+  const said = result.faults.map((one) => one.message).join();
+  assert.match(said, /a and b have the same pin/);
+  assert.doesNotMatch(said, /hidden/);
 });

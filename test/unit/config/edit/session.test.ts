@@ -146,6 +146,8 @@ const FAULTS: readonly (readonly [line: string, column: number, message: RegExp]
   ['edit bgp router-id 1.1.1.1', 6, /is no block to go to/],
   ['up', 1, /this is the top/],
   ['insert bgp peer edge filter import x before nine', 45, /nine is not in the list \(there are: one, two, three\)/],
+  ['insert bgp peer edge filter import two before two', 47, /two is what is placed/],
+  ['insert bgp peer edge before edge', 29, /peer edge is what is placed/],
   ['insert bgp peer edge', 8, /insert PATH VALUE before X/],
   ['rename bgp peer old to edge', 24, /peer edge is there already/],
   ['rename bgp peer old', 8, /rename PATH to NAME/],
@@ -190,6 +192,22 @@ test('exit goes back to before the last edit, and leaves at the top; changes are
   const first = await session.run('exit');
   assert.ok(!first.ok && first.unsaved === true && !first.leave);
   assert.ok((await session.run('exit')).leave);
+});
+
+test('no fault quotes a secret, the one that stands there or the one that is typed', async () => {
+  for (const line of [
+    'delete bgp peer edge connection md5 password typed-in',
+    'deactivate bgp peer edge connection md5 password typed-in',
+    'set bgp peer edge connection md5 password half typed-in',
+    'set bgp peer edge connection md5 password "typed-in',
+    `set bgp peer edge connection md5 password ${'typed-in'.repeat(11)}`,
+    'set bgp peer edge connection md5 password $9$typed-in',
+    'set bgp peer edge connection md5 password [ typed-in ]',
+  ]) {
+    const outcome = await (await open(BASE)).run(line);
+    assert.equal(outcome.ok, false, line);
+    assert.doesNotMatch(outcome.text, /very-secret|typed-in/, line);
+  }
 });
 
 test('show masks secrets, as text and as set lines, and the file keeps them', async () => {
