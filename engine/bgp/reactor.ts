@@ -103,6 +103,17 @@ export class Reactor implements ReactorPort {
     for (const peer of this.#plane.peers.all()) peer.start();
   }
 
+  /** The rehearsal is over: nothing runs afterwards, and nobody is told. */
+  rehearsed(): void {
+    this.#stopped = true;
+    this.#plane.close();
+  }
+
+  /** The route path for one plugin of this thread: what it puts there can be taken out. */
+  scope(): RoutePath {
+    return this.#plane.hub.scope();
+  }
+
   /** Takes an accepted connection from `remote`; false: nobody wants it. */
   adopt(socket: net.Socket, remote: string): boolean {
     if (this.#stopped) return false;

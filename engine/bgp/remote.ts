@@ -27,6 +27,7 @@ import type {
 import { Reactor } from './reactor.ts';
 import type { ReactorOptions } from './reactor.ts';
 import { warmUp } from './warm-up.ts';
+import type { Attach } from './warm-up.ts';
 
 /** Bytes of events under way between the threads. */
 export const RING_BYTES = 8 << 20;
@@ -115,7 +116,7 @@ export interface ServeOptions {
   readonly random: () => number;
   readonly startPlugin?: ReactorOptions['startPlugin'];
   /** Puts the plugins of the route path on the rehearsal's, so that they warm up too. */
-  readonly rehearse?: (routes: RoutePath) => void;
+  readonly rehearse?: Attach;
 }
 
 /** The worker's main: makes the reactor, warms it, answers the near end. Returns it, for the root that starts plugins in it. */

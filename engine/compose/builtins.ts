@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { PluginDefinition } from '../../sdk/plugin/define.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
+import type { Attach } from '../bgp/warm-up.ts';
 import { type BuiltinPlugin, withDependencies } from '../host/startup/plan.ts';
 
 const FOLDER = new URL('../../plugins/', import.meta.url);
@@ -42,13 +43,13 @@ export function autoloadedNames(builtins: readonly BuiltinPlugin[]): readonly st
 }
 
 /** What puts the route path's plugins on a rehearsal (engine/bgp/warm-up.ts), in the order they would attach. */
-export async function loadRehearsals(): Promise<(routes: RoutePath) => void> {
+export async function loadRehearsals(): Promise<Attach> {
   const modules = await Promise.all(
     builtinNames().map(
       async (name) => (await import(new URL(`${name}/${INDEX}`, FOLDER).href)) as { rehearse?: (routes: RoutePath) => void },
     ),
   );
-  return (routes) => {
-    for (const module of modules) module.rehearse?.(routes);
+  return (scope) => {
+    for (const module of modules) module.rehearse?.(scope());
   };
 }

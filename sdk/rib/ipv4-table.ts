@@ -33,8 +33,8 @@ export class Ipv4Table {
   size = 0;
   #capacity: number;
   #free = 0;
-  #slots = new Int32Array(FIRST_SLOTS);
-  #mask = FIRST_SLOTS - 1;
+  #slots: Int32Array<ArrayBuffer>;
+  #mask: number;
   /** The slots to grow into, reserved with the rest: the collector runs when memory of this size comes, and would run among the routes. */
   #wide: Int32Array<ArrayBuffer> | undefined;
   /** What `warm` looked at: written, so that the compiler cannot leave the looking out. */
@@ -48,6 +48,10 @@ export class Ipv4Table {
     this.#seed = (options.seed ?? 0x2545f491) | 0;
     this.addresses = new Uint32Array(this.#capacity);
     this.lengths = new Uint8Array(this.#capacity);
+    // Where few rows are meant, few slots: they are resident as soon as rows are spread over them.
+    const slots = Math.min(FIRST_SLOTS, 2 ** Math.ceil(Math.log2(16 + this.#capacity / 16)));
+    this.#slots = new Int32Array(slots);
+    this.#mask = slots - 1;
     if (this.#capacity >= WIDE_SLOTS) this.#wide = new Int32Array(WIDE_SLOTS);
   }
 

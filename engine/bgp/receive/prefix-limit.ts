@@ -10,6 +10,10 @@ export type LimitResult = 'within' | 'warn' | 'calm' | 'exceeded';
 
 class FamilyLimit {
   readonly settings: FamilySettings;
+  /** As the settings say; read for every message. */
+  readonly family: number;
+  readonly maximum: number;
+  readonly warning: number;
   /** The exact count when it was last asked for, and what was announced since. */
   base = 0;
   since = 0;
@@ -17,6 +21,9 @@ class FamilyLimit {
 
   constructor(settings: FamilySettings) {
     this.settings = settings;
+    this.family = settings.family;
+    this.maximum = settings.prefixMaximum;
+    this.warning = settings.prefixWarning;
   }
 }
 
@@ -37,11 +44,11 @@ export class PrefixLimits {
 
   /** After a message that announced `count` entries was applied. `warn` and `calm` are said once at each crossing. */
   applied(family: number, count: number): LimitResult {
-    if (this.#last?.settings.family !== family) this.#last = this.#families.get(family);
+    if (this.#last?.family !== family) this.#last = this.#families.get(family);
     const limit = this.#last;
     if (limit === undefined) return 'within';
     limit.since += count;
-    const { prefixMaximum: maximum, prefixWarning: warning } = limit.settings;
+    const { maximum, warning } = limit;
     const threshold = warning > 0 && !limit.warned ? Math.min(warning, maximum) : maximum;
     if (limit.base + limit.since <= threshold && !(limit.warned && count === 0)) return 'within';
     limit.base = this.#exact(family);
