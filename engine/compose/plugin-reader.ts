@@ -23,7 +23,8 @@ export async function pluginReader(environment: Environment, signal: AbortSignal
     prepare: async (text, options, { declared = [], silent } = {}) => {
       const known: Asking['known'] = ({ name, run, use }) =>
         declared.find((one) => one.plugin === name && one.run === run && one.use === use)?.declaration;
-      return (await loadWithPlugins(text, options, { ...asking(options.path), known, silent })).options;
+      const loaded = await loadWithPlugins(text, options, { ...asking(options.path), known, silent });
+      return { ...loaded.options, read: { text, judged: options.judged === true, result: loaded.result } };
     },
     declarations: async (text, options) => (await declarationsOf(text, options, asking(options.path))).map(declarationRow),
   };

@@ -51,6 +51,14 @@ export interface LoadOptions extends Registered {
   readonly now?: number | undefined;
   /** The text is judged, not run: a session that would lack a security feature refuses it with a warning instead of a fault. */
   readonly judged?: boolean | undefined;
+  /** What a text came to under these options, when it was read on the way to them: it need not be read again. */
+  readonly read?: ReadText | undefined;
+}
+
+export interface ReadText {
+  readonly text: string;
+  readonly judged: boolean;
+  readonly result: LoadResult;
 }
 
 /** Something about a configured plugin. */
@@ -84,6 +92,8 @@ export function configSchema(): SchemaTree {
 
 /** Parses and checks a text; runs nothing, touches no file. Never throws for any text. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
+  const { read } = options;
+  if (read?.text === text && read.judged === (options.judged === true)) return read.result;
   const findings = new Findings();
   const schema = (options.schema ?? configSchema()).root;
   const syntax = readSyntax(text, options.path, schema, makeValidators(options), findings);

@@ -108,17 +108,18 @@ export function isOwnConfigCommand(words: readonly string[]): boolean {
   return given.length >= least || rest.includes('--help');
 }
 
-/** How the text is read: with what its plugins bring, unless they are not to be asked; `declared` is known already. */
+/** How the text is read: with what its plugins bring, unless they are not to be asked; `declared` is known already. `judged`: see LoadOptions. */
 export async function loadOptions(
   text: string,
   path: string,
   io: CliIo,
   ask = true,
   declared: readonly DeclaredPlugin[] = [],
+  judged = false,
 ): Promise<LoadOptions> {
   const plugins = await io.plugins();
   const now = systemClock.wall();
-  const options = { path, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable, now };
+  const options = { path, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable, now, judged };
   return ask || declared.length > 0 ? await plugins.prepare(text, options, { declared, silent: !ask }) : options;
 }
 
@@ -147,8 +148,7 @@ async function validateCommand(args: readonly string[], io: CliIo, options: Glob
   const asked = values['no-plugins'] !== true;
   const report = read.ok
     ? validateReport(read.text, file, {
-        ...(await loadOptions(read.text, file, io, asked)),
-        judged: true,
+        ...(await loadOptions(read.text, file, io, asked, [], true)),
         json: options.json,
         verbose: values.verbose === true,
         quiet: values.quiet === true,

@@ -83,7 +83,7 @@ export async function dumpCommand(args: readonly string[], io: CliIo, global: Gl
 
 async function loadWhole(file: string, io: CliIo, askPlugins: boolean): Promise<RunningConfig> {
   const text = await textOfFile(file, io);
-  const result = loadConfig(text, { ...(await loadOptions(text, file, io, askPlugins)), judged: true });
+  const result = loadConfig(text, await loadOptions(text, file, io, askPlugins, [], true));
   if (!result.ok)
     throw new Refused(
       EXIT.failed,
