@@ -9,6 +9,8 @@ import type { SinkSettings } from '../service/log-sink.ts';
 
 export class ConfigInForce {
   active: RunningConfig;
+  /** With what the daemon started: what is read once is still as it says there. */
+  readonly started: RunningConfig;
   /** While a transaction runs. */
   candidate: RunningConfig | undefined;
 
@@ -17,6 +19,7 @@ export class ConfigInForce {
   /** `text`: what it was read from. */
   constructor(active: RunningConfig, text = '') {
     this.active = active;
+    this.started = active;
     this.note(active, text);
   }
 

@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PeerSettings } from '../bgp/port.ts';
 import { changeOf } from '../bgp/session/settings-change.ts';
 import type { ChangeClass } from '../config/schema/change-class.ts';
-import { type ChangedLeaf, type ChangedStatement, statementChanges } from '../config/diff.ts';
+import { type ChangedLeaf, type ChangedStatement, type ConfigDiff, statementChanges } from '../config/diff.ts';
 import type { RunningConfig } from '../config/running.ts';
 import type { PluginOutcome } from '../config/transaction/outcomes.ts';
 import type { RouteChanges } from './config-routes.ts';
+import { restartLines } from './restart-needs.ts';
 import type { CheckOutcome } from './transactions.ts';
 
 export interface PeerImpact {
@@ -28,6 +29,8 @@ export interface Impact {
   readonly pluginsReplaced: readonly string[];
   /** Statements that wait for the next start of the daemon. */
   readonly restart: readonly string[];
+  /** Statements that an environment variable or an option takes the place of. */
+  readonly overridden: ConfigDiff['overridden'];
   /** Why the commit would be refused; '' when nobody objects. */
   readonly refused: string;
 }
@@ -58,6 +61,7 @@ export function impactOf({ before, after, check, routes, up }: ImpactParts): Imp
     pluginsStopped: diff.plugins.removed,
     pluginsReplaced: diff.plugins.changed,
     restart: diff.restart,
+    overridden: diff.overridden,
     refused: check.ok ? '' : check.error,
   };
 }
@@ -105,7 +109,7 @@ export function impactLines(impact: Impact): readonly string[] {
     ...impact.pluginsReplaced.map((name) => `plugin ${name}: is started anew`),
     ...impact.pluginsStopped.map((name) => `plugin ${name}: is stopped`),
     ...said,
-    ...impact.restart.map((path) => `${path}: takes effect when the daemon is started again`),
+    ...restartLines(impact),
   ];
 }
 
@@ -152,6 +156,7 @@ export function impactFields(impact: Impact): Readonly<Record<string, unknown>> 
     'plugins-replaced': impact.pluginsReplaced,
     'plugins-stopped': impact.pluginsStopped,
     restart: impact.restart,
+    ...(impact.overridden.length === 0 ? {} : { overridden: impact.overridden }),
     ...(impact.refused === '' ? {} : { refused: impact.refused }),
     impact: impactLines(impact),
   };

@@ -13,6 +13,7 @@ import { bindingsByPeer, bindingsWith, needs } from './config-in-force.ts';
 import { applyPeers, ConfigSteps, type StepParts } from './config-steps.ts';
 import { PluginParticipant } from './plugin-participant.ts';
 import { refilter } from './questions.ts';
+import { RestartNeeds } from './restart-needs.ts';
 
 export interface TransactionParts extends StepParts {
   readonly clock: Clock;
@@ -39,9 +40,11 @@ export class Transactions {
   readonly #parts: TransactionParts;
   readonly #events: ConfigEvents;
   readonly #ids = new TransactionIds();
+  readonly #restart: RestartNeeds;
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
+    this.#restart = new RestartNeeds({ configs: parts.configs, log: parts.log, report: (report) => parts.bus.report(report) });
     this.#events = new ConfigEvents(parts.bus, () => (parts.configs.candidate ?? parts.configs.active).syntax.schema);
   }
 
@@ -75,7 +78,7 @@ export class Transactions {
     configs.candidate = undefined;
     if (!result.ok) return await this.#failed(result, before);
     const refilters = await refilter(this.#parts.reactor, this.#parts.log, before.reactor.peers, candidate.reactor.peers);
-    const said = [...this.#warnings(warnings), ...restartWarnings(diff)];
+    const said = [...this.#warnings(warnings), ...this.#restart.changed(before, candidate)];
     return { ok: true, report: report(id, steps, diff.plugins, stopped, result.plugins, refilters, said, result.saved) };
   }
 
@@ -195,10 +198,6 @@ export class Transactions {
 
 function leavingOf({ plugins }: ConfigDiff): readonly string[] {
   return [...plugins.removed, ...plugins.changed];
-}
-
-function restartWarnings({ restart }: ConfigDiff): readonly string[] {
-  return restart.map((path) => `${path} takes effect when the daemon is started again`);
 }
 
 function messageOf(error: unknown): string {

@@ -7,6 +7,7 @@ import { type ChangeClass, classOf, dearest, rootClass } from './schema/change-c
 import { type Branch, branchOf, type Value } from './tree/effective.ts';
 import { join } from './text/parser.ts';
 import type { RunningConfig } from './running.ts';
+import { SETTINGS } from './settings/settings.ts';
 
 export interface ChangedLeaf {
   /** Below the peer: `timer/receive-hold-time`. */
@@ -37,7 +38,7 @@ export interface NamedChanges {
   readonly changed: readonly string[];
 }
 
-export interface ConfigDiff {
+export interface ConfigDiff extends RestartChanges {
   readonly peers: {
     readonly added: readonly string[];
     readonly removed: readonly string[];
@@ -51,8 +52,6 @@ export interface ConfigDiff {
   readonly global: readonly ChangedLeaf[];
   /** Top-level roots whose effective content differs, with what plugins are shown. */
   readonly roots: readonly string[];
-  /** Paths of statements that are read when the daemon starts. */
-  readonly restart: readonly string[];
   readonly empty: boolean;
 }
 
@@ -63,7 +62,6 @@ export function diffConfigs(before: RunningConfig, after: RunningConfig): Config
   const hub = named(before.hub, after.hub);
   const environment = settingChanges(before, after);
   const global = roots.includes('bgp') ? globalChanges(before.tree, after.tree) : [];
-  const restart = statementChanges(before, after).flatMap(({ path, change }) => (change === 'restart' ? [path] : []));
   const lists = [peers.added, peers.removed, peers.changed, environment, global, roots];
   const maps = [plugins, hub].flatMap((changes) => [changes.added, changes.removed, changes.changed]);
   return {
@@ -73,9 +71,30 @@ export function diffConfigs(before: RunningConfig, after: RunningConfig): Config
     environment,
     global,
     roots,
-    restart,
+    ...restartChanges(before, after),
     empty: [...lists, ...maps].every((list) => list.length === 0),
   };
+}
+
+export interface RestartChanges {
+  /** Paths of statements that are read when the daemon starts. */
+  readonly restart: readonly string[];
+  /** Of those that changed, the ones that a start would not read either, each with the setting: the environment or a flag says otherwise. */
+  readonly overridden: readonly { readonly path: string; readonly setting: string }[];
+}
+
+/** What of a change waits for the next start of the daemon. */
+export function restartChanges(before: RunningConfig, after: RunningConfig): RestartChanges {
+  const restart: string[] = [];
+  const overridden: { path: string; setting: string }[] = [];
+  for (const { path, change, after: now } of statementChanges(before, after)) {
+    if (change !== 'restart') continue;
+    const spec = SETTINGS.find((one) => one.path !== '' && `environment/${one.path}` === path);
+    const setting = spec === undefined ? undefined : after.environment.settings.find(`ze.${spec.name}`);
+    if (setting?.source !== 'environment' && setting?.source !== 'flag') restart.push(path);
+    else if (now !== undefined) overridden.push({ path, setting: setting.name });
+  }
+  return { restart, overridden };
 }
 
 function named(before: readonly { readonly name: string }[], after: readonly { readonly name: string }[]): NamedChanges {
