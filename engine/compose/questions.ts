@@ -3,7 +3,9 @@
 import type { PeerSettings, ReactorAnswer, ReactorPort, ReactorQuestion, Report } from '../bgp/port.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import { nearest } from '../core/nearest.ts';
 import { FilterChain } from '../host/calls/filter-chain.ts';
+import { quote } from '../host/quote.ts';
 import type { PluginHost } from '../host/host.ts';
 import { OpenValidation } from '../host/calls/open-validation.ts';
 
@@ -28,6 +30,8 @@ export class Questions {
   readonly #opens: OpenValidation;
   #validates = false;
   #chains: readonly Chain[] = [];
+  /** Overrides that replace nothing and were reported. */
+  readonly #idle = new Set<string>();
 
   constructor(parts: QuestionParts) {
     const { clock, report } = parts;
@@ -58,6 +62,7 @@ export class Questions {
   /** Who runs has changed: OPENs are asked about as long as somebody wants to see them, and other filters may be there. */
   moved(reactor: Pick<ReactorPort, 'validateOpen'>): void {
     this.#chain.check(this.#chains);
+    this.#checkOverrides();
     const validates = (this.#parts.host()?.openValidators().length ?? 0) > 0;
     if (validates === this.#validates) return;
     this.#validates = validates;
@@ -95,7 +100,47 @@ export class Questions {
       ],
     }));
     this.#chain.check(this.#chains);
+    this.#checkOverrides();
   }
+
+  /** Reports what filters of the chains want to replace and cannot, and takes back what holds no more. */
+  #checkOverrides(): void {
+    const found = new Map<string, string>();
+    for (const { direction, filters } of this.#chains) {
+      for (const reference of filters) {
+        const [plugin = '', name] = reference.split(':');
+        const filter = this.#parts
+          .host()
+          ?.registry.filtersOf(plugin)
+          ?.find((one) => one.name === name);
+        for (const other of filter?.overrides ?? []) {
+          const why = idleOverride(other, filter?.direction === 'both' ? 'import' : direction);
+          if (why !== undefined)
+            found.set(`${reference} ${other}`, `filter ${quote(reference)} overrides ${quote(other)}: ${why}`);
+        }
+      }
+    }
+    const report = { severity: 'warning', code: 'filter-override', source: 'filter' } as const;
+    for (const [subject, message] of found) {
+      if (this.#idle.has(subject)) continue;
+      this.#idle.add(subject);
+      this.#parts.report({ ...report, subject, message });
+    }
+    for (const subject of this.#idle) {
+      if (found.has(subject)) continue;
+      this.#idle.delete(subject);
+      this.#parts.report({ ...report, subject, message: '', clear: true });
+    }
+  }
+}
+
+/** Why a filter in a chain of this direction cannot take the place of that default; undefined: it does. */
+function idleOverride(name: string, direction: Chain['direction']): string | undefined {
+  if (name !== LOOP_DETECTION) {
+    const guess = nearest(name, [LOOP_DETECTION]) === undefined ? '' : ` (did you mean "${LOOP_DETECTION}"?)`;
+    return `there is no such default filter, ${LOOP_DETECTION} is the only one${guess}`;
+  }
+  return direction === 'import' ? undefined : 'loops are looked for in import chains, and this is an export chain';
 }
 
 /**
