@@ -117,10 +117,11 @@ export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = ne
   inlinePlugins(stated, plugins, environment.stageTimeoutMs, findings);
   const external = entriesAt(root, 'plugin/external').map((entry) => entry.key);
   const names = [...new Set([...external, ...plugins.map((plugin) => plugin.name), ...(options.builtins ?? [])])];
-  const peers = singleBindings(stated, names, findings);
+  const templates = bgp?.kind === 'branch' ? peerTemplates(bgp) : [];
+  const holders = singleBindings([...stated, ...templates], names, findings);
+  const peers = holders.slice(0, stated.length);
   checkLimitDates(peers, options.now, findings);
   checkAddresses(peers, findings);
-  const holders = bgp?.kind === 'branch' ? [...peers, ...peerTemplates(bgp)] : peers;
   checkBindings(holders, names, findings);
   const policies = new PolicyBook(root);
   checkFilters(policies, holders, names, findings, options.filters);

@@ -1,5 +1,6 @@
 // What `config validate` prints: results and errors on standard output, usage and the word of incomplete peers on standard error.
 import { formatIpv4 } from '../../sdk/wire/address.ts';
+import { unreadableText } from '../core/settled-file.ts';
 import type { ConfigFault, ConfigWarning } from './fault.ts';
 import { type LoadOptions, type LoadResult, loadConfig } from './load.ts';
 import type { RunningConfig } from './running.ts';
@@ -29,8 +30,8 @@ export function validateReport(text: string, path: string, options: ReportOption
 }
 
 /** The report for a file that is missing or cannot be read. */
-export function unreadableReport(path: string, reason: string): ValidateReport {
-  return { stdout: '', stderr: `cannot read ${path}: ${reason}\n`, exitCode: 2 };
+export function unreadableReport(path: string, reason: string, quiet = false): ValidateReport {
+  return { stdout: '', stderr: quiet ? '' : `${unreadableText(path, reason)}\n`, exitCode: 2 };
 }
 
 /** A fault as one line: `line 3: unknown field in peer: adress (did you mean "address"?) [column 5]`. */

@@ -28,6 +28,12 @@ export async function readSettled(path: string, clock: Clock): Promise<FileText>
   }
 }
 
+/** What is said of a file that cannot be read: its name once. */
+export function unreadableText(path: string, reason: string): string {
+  if (reason.startsWith(`${path}: `)) return `cannot read ${reason}`;
+  return `cannot read ${path}: ${reason.startsWith(`${path} `) ? reason.slice(path.length + 1) : reason}`;
+}
+
 /** A number: it is to be tried again after so many ms. */
 async function readOnce(path: string, clock: Clock): Promise<FileText | number> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -17,7 +17,7 @@ import type { SyntaxTree } from '../../config/text/syntax-tree.ts';
 import { faultText } from '../../config/validate-report.ts';
 import { makeValidators } from '../../config/rules/validators.ts';
 import { systemClock } from '../../core/clock.ts';
-import { readSettled } from '../../core/settled-file.ts';
+import { readSettled, unreadableText } from '../../core/settled-file.ts';
 import { loadOptions } from './config-command.ts';
 import { readAll } from '../tools/daemon-command.ts';
 import { authorOf, fileTarget } from './edit-target.ts';
@@ -32,7 +32,7 @@ import { maskedTree } from '../../config/tree/masked.ts';
 export async function textOfFile(file: string, io: CliIo): Promise<string> {
   if (file === '-') return readAll(io);
   const read = await readSettled(file, systemClock);
-  if (!read.ok) throw new Refused(EXIT.nothing, `cannot read ${file}: ${read.reason}`);
+  if (!read.ok) throw new Refused(EXIT.nothing, unreadableText(file, read.reason));
   return read.text;
 }
 

@@ -5,7 +5,7 @@
 import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { DOC_HEAD } from '../../../sdk/rpc/answer.ts';
 import { systemClock } from '../../core/clock.ts';
-import { type FileText, readSettled } from '../../core/settled-file.ts';
+import { type FileText, readSettled, unreadableText } from '../../core/settled-file.ts';
 import { ask, NoDaemon } from '../client.ts';
 import { readAll } from './daemon-command.ts';
 import { visible } from '../answers/escape.ts';
@@ -24,7 +24,7 @@ export async function declarationsCommand(args: readonly string[], io: CliIo, op
   if (keyword !== 'config' || file === undefined || more.length > 0)
     throw new UsageError('zest show plugin declarations [config FILE]');
   const read: FileText = file === '-' ? { ok: true, text: await readAll(io) } : await readSettled(file, systemClock);
-  if (!read.ok) return complain(io, options, `cannot read ${file}: ${read.reason}`);
+  if (!read.ok) return complain(io, options, unreadableText(file, read.reason));
   const plugins = await io.plugins();
   const load = { path: file, env: io.environment, builtins: await io.autoloaded(), usable: plugins.usable };
   return show(await plugins.declarations(read.text, load), io, options);

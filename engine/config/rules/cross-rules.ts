@@ -50,7 +50,8 @@ export function checkBindings(peers: readonly EffectivePeer[], plugins: readonly
   const told = new Set<unknown>();
   for (const peer of peers) {
     for (const process of peer.fields.entries('process')) {
-      if (known.has(process.key) || told.has(process.branch.place)) continue;
+      // What is defined in place exists, also in a group that has no peers yet.
+      if (known.has(process.key) || process.text('run') !== '' || told.has(process.branch.place)) continue;
       told.add(process.branch.place);
       findings.fault(
         process.branch.place,

@@ -4,7 +4,7 @@
 import { matchesName } from './name-pattern.ts';
 import { type Branch, type LeafListValue, merge, pick, Reader, valueAt } from '../tree/effective.ts';
 import { clamp, type Findings } from '../fault.ts';
-import type { EffectivePeer } from '../tree/inherit.ts';
+import { type EffectivePeer, peerPath } from '../tree/inherit.ts';
 import { didYouMean } from '../text/values.ts';
 
 const SEVERAL = ['processes', 'processes-match'] as const;
@@ -28,7 +28,7 @@ export function singleBindings(
       // The key of such a binding may be a label alone.
       if (plugins.includes(key) || body.children.has('run')) entries.set(key, body);
       else entries.delete(key);
-      for (const name of namedBy(peer.name, entry, plugins, told, findings)) {
+      for (const name of namedBy(peerPath(peer), entry, plugins, told, findings)) {
         const own = entries.get(name);
         const made: Branch = { ...body, key: name };
         entries.set(name, own === undefined ? made : merge(made, own));
@@ -40,28 +40,26 @@ export function singleBindings(
 }
 
 function namedBy(
-  peer: string,
+  path: string,
   entry: Branch,
   plugins: readonly string[],
   told: Set<unknown>,
   findings: Findings,
 ): ReadonlySet<string> {
   const names = new Set<string>();
-  const path = `bgp/peer/${peer}/process/${entry.key}`;
   for (const { text, place } of itemsOf(entry, 'processes')) {
-    names.add(text);
+    if (plugins.includes(text)) names.add(text);
     if (plugins.includes(text) || told.has(place)) continue;
     told.add(place);
-    names.delete(text);
     const hint = didYouMean(text, plugins);
-    findings.fault(place, `${path}/processes`, `undefined plugin in processes: ${clamp(text)}`, { hint });
+    findings.fault(place, `${path}/process/${entry.key}/processes`, `undefined plugin in processes: ${clamp(text)}`, { hint });
   }
   for (const { text, place } of itemsOf(entry, 'processes-match')) {
     const found = plugins.filter((name) => matchesName(text, name) === true);
     for (const name of found) names.add(name);
     if (found.length > 0 || told.has(place)) continue;
     told.add(place);
-    findings.warn(place, `${path}/processes-match`, `the pattern "${clamp(text)}" matches no plugin`);
+    findings.warn(place, `${path}/process/${entry.key}/processes-match`, `the pattern "${clamp(text)}" matches no plugin`);
   }
   return names;
 }

@@ -13,7 +13,7 @@ import type {
 } from '../../bgp/port.ts';
 import { VERSION } from '../../core/version.ts';
 import { entriesAt, type Reader } from '../tree/effective.ts';
-import type { Findings, Place } from '../fault.ts';
+import type { ConfigFault, Findings, Place } from '../fault.ts';
 import type { EffectivePeer } from '../tree/inherit.ts';
 import type { PolicyBook } from './policy.ts';
 import type { RouteBook } from './route-updates.ts';
@@ -37,6 +37,11 @@ export interface GlobalBgp {
 
 const IGNORE_MISMATCH = 'ignore-mismatch';
 
+/** The path up to its last name, the slash included. */
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+
 type PeerFault = (leaf: string, message: string, place?: Place) => void;
 
 /** `undefined` for a peer that cannot be started: incomplete (a warning) or wrong (a fault). */
@@ -50,9 +55,16 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
     'bgp',
   ];
   const fault: PeerFault = (leaf, message, place = fields.place(leaf)) => {
-    // A value that could not be read, here or where it is inherited from, is not missing as well.
-    if (levels.some((level) => findings.faults.some((one) => one.path === `${level}/${leaf}`))) return;
-    findings.fault(place, `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
+    // A value that could not be read, here or where it is inherited from, is not missing as well; nor is one whose name is misspelt.
+    const block = parentOf(leaf);
+    const read = (level: string, one: ConfigFault): boolean =>
+      one.path === `${level}/${leaf}` || (one.message.startsWith('unknown field') && parentOf(one.path) === `${level}/${block}`);
+    if (levels.some((level) => findings.faults.some((one) => read(level, one)))) return;
+    // What several peers inherit is said of the first.
+    const same = findings.faults.some(
+      (one) => one.line === place.line && one.column === place.column && one.message.endsWith(`: ${message}`),
+    );
+    if (!same) findings.fault(place, `${path}/${leaf}`, `peer ${peer.name}: ${message}`);
   };
   const warn = (place: Place, leaf: string, message: string): void => findings.warn(place, `${path}/${leaf}`, message);
   const families = familySettings(fields, bgp.families, fault);
@@ -73,6 +85,12 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   for (const leaf of ['connection/remote/ip', 'connection/local/ip']) {
     const wrong = noHost(fields.text(leaf), leaf === 'connection/local/ip');
     if (wrong !== '') fault(leaf, `${fields.text(leaf)} is ${wrong}, not the address of a host`);
+  }
+  const local = fields.text('connection/local/ip');
+  const remote = fields.text('connection/remote/ip');
+  if (local !== '' && local !== 'auto' && local.includes(':') !== remote.includes(':')) {
+    const message = `peer ${peer.name}: local ip ${local} and remote ip ${remote} are of different families: there is no way between them`;
+    warn(fields.place('connection/local/ip'), 'connection/local/ip', message);
   }
   const routerId = address4(fields.text('session/router-id')) || bgp.routerId;
   const localAs = fields.number('session/asn/local') || bgp.localAs;

@@ -225,6 +225,21 @@ const rows: readonly Row[] = [
     'accept false together with connect false',
   ],
 
+  [
+    'addresses of two families',
+    bgp(peer({ remote: 'ip 2001:db8::2;' })),
+    0,
+    'local ip 10.0.0.1 and remote ip 2001:db8::2 are of different families',
+  ],
+  ['a misspelt address is not missing too', bgp(peer({ local: 'addr 10.0.0.1;' })), 1, 'line 6: unknown field in local: addr'],
+  [
+    'what two peers inherit is said once',
+    bgp(`group g { session { family { ipv6/unicast; } } ${peer()} ${peer({ name: 'two', remote: 'ip 10.0.0.3;' })} }`),
+    1,
+    'Errors:\n  line 5: peer edge: ipv6/unicast: prefix maximum is mandatory [column 32]\n',
+  ],
+  ['a plugin in place, in a group without peers', bgp('group g { process own { run "./own"; } }'), 0, ''],
+
   // Capabilities
   [
     'route-refresh names its peer',
