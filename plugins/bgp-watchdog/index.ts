@@ -46,10 +46,19 @@ export default definePlugin({
       await sender.settle();
     });
     // A session may speak families that the last one did not.
+    const up = new Set<number>();
     engine.onState(async (peer, isUp) => {
+      if (isUp) up.add(peer);
+      else up.delete(peer);
       const pooled = pools.peers.get(engine.peers.name(peer))?.pools.size ?? 0;
       if (isUp && pooled > 0) await sender.settle();
     });
+    engine.command('watchdog status', { 'short-help': 'Counts of the pools', shape: 'doc' }, () => ({
+      watchdogs: pools.names().length,
+      'peers-up': up.size,
+      'route-announcements': pools.announced,
+      'route-withdrawals': pools.withdrawn,
+    }));
     engine.command(
       'watchdog announce',
       { 'short-help': 'Announce a pool of routes', args: ['name', 'med', 'peer'] },

@@ -109,6 +109,15 @@ bgp {
     ]);
   });
 
+  await t.test('what was told is counted', async () => {
+    assert.deepEqual(await zest.json('watchdog', 'status'), {
+      watchdogs: 3,
+      'peers-up': 2,
+      'route-announcements': 5,
+      'route-withdrawals': 0,
+    });
+  });
+
   await t.test('what cannot be done is said with the pool', async () => {
     for (const [words, fault] of [
       [['announce', 'nobody'], /no peer has a pool "nobody" \(there are checked, open, web\)/],
