@@ -162,7 +162,10 @@ describe('commits', { timeout: 120_000 }, () => {
     assert.equal(await target.revision(4), config(port, 'by hand'));
     assert.equal(await target.revision(77), undefined);
     const checked = await target.check(config(port, 'other'));
-    assert.deepEqual(checked.ok && checked.impact, ['peer one: changed, the session stays: description']);
+    assert.deepEqual(checked.ok && checked.impact, [
+      'peer one: changed, the session stays: description',
+      'plugin bgp-watchdog: verified',
+    ]);
     assert.equal(await target.pending(), undefined);
     assert.deepEqual(await target.confirm(), { ok: false, message: 'no commit waits for a confirmation' });
   });

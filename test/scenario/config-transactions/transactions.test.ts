@@ -104,6 +104,8 @@ describe('config transactions', { skip, timeout: 240_000 }, () => {
     const report = await zest.json('daemon', 'reload');
     assert.match(String(report['transaction-id']), /^tx-\d{19}$/);
     assert.deepEqual(report['plugins'], [
+      // It wants to know of every peer, since any may have a pool.
+      { name: 'bgp-watchdog', state: 'committed', operations: 0 },
       { name: 'first', state: 'committed', operations: 0 },
       { name: 'second', state: 'committed', operations: 1 },
       { name: 'third', state: 'committed', operations: 0 },
@@ -249,6 +251,7 @@ describe('config transactions', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(
       (answer['plugins'] as readonly { name: string; state: string }[]).map(({ name, state }) => [name, state]),
       [
+        ['bgp-watchdog', 'verified'],
         ['first', 'verified'],
         ['second', 'verified'],
         ['third', 'refused'],
