@@ -25,12 +25,17 @@ export function validateReport(text: string, path: string, options: ReportOption
   const exitCode = result.ok ? 0 : 1;
   const incomplete = result.warnings.filter(isIncomplete);
   if (quiet) return { stdout: '', stderr: '', exitCode };
-  const stderr = incomplete.map((warning) => `${warning.message}\n`).join('');
+  const stderr = json ? '' : incomplete.map((warning) => `${warningText(warning)}\n`).join('');
   return { stdout: json ? jsonText(result, path) : plainText(result, path, verbose), stderr, exitCode };
 }
 
 /** The report for a file that is missing or cannot be read. */
-export function unreadableReport(path: string, reason: string, quiet = false): ValidateReport {
+export function unreadableReport(path: string, reason: string, quiet = false, json = false): ValidateReport {
+  if (json && !quiet) {
+    const message = unreadableText(path, reason);
+    const report = { valid: false, path, errors: [{ line: 0, column: 0, path: '', message }], warnings: [], config: {} };
+    return { stdout: `${JSON.stringify(report, undefined, 2)}\n`, stderr: '', exitCode: 2 };
+  }
   return { stdout: '', stderr: quiet ? '' : `${unreadableText(path, reason)}\n`, exitCode: 2 };
 }
 

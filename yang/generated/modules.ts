@@ -116,22 +116,22 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           ze:syntax "flex";
           ze:word-leaf "mode";
           description "Route refresh and enhanced route refresh (RFC 2918, RFC 7313)";
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
         }
         container extended-message {
           presence "advertised";
           ze:syntax "flex";
           ze:word-leaf "mode";
           description "Messages of up to 65535 octets (RFC 8654)";
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
         }
         container add-path {
           ze:syntax "flex";
           ze:word-leaf "direction";
           description "ADD-PATH for every family (RFC 7911)";
-          leaf direction { type enumeration { enum send; enum receive; enum send/receive; enum disable; } }
-          leaf send { type boolean; }
-          leaf receive { type boolean; }
+          leaf direction { type enumeration { enum send; enum receive; enum send/receive; enum disable; } description "Which way paths go, seen from us"; }
+          leaf send { type boolean; description "We send several paths"; }
+          leaf receive { type boolean; description "We take several paths"; }
         }
         list nexthop {
           key "family nexthop-afi";
@@ -139,7 +139,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           description "Extended next hop (RFC 8950)";
           leaf family { type zt:address-family; }
           leaf nexthop-afi { type enumeration { enum ipv4; enum ipv6; } }
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
         }
         container graceful-restart {
           presence "advertised";
@@ -147,7 +147,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           ze:word-leaf "mode";
           ze:not-built "warn";
           description "Graceful restart and long-lived stale routes (RFC 4724, RFC 9494)";
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
           leaf restart-time { type uint16 { range "0..4095"; } units "seconds"; default "120"; }
           leaf long-lived-stale-time { type uint32 { range "0..16777215"; } units "seconds"; }
         }
@@ -156,7 +156,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           ze:syntax "flex";
           ze:word-leaf "mode";
           description "Host name capability";
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
           leaf host { type string { length "1..255"; } description "Our name; that of system host when absent"; }
           leaf domain { type string { length "1..255"; } description "Its domain; that of system domain when absent"; }
         }
@@ -167,7 +167,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
           ze:word-leaf "mode";
           ze:not-built "warn";
           description "Link-local next hop capability";
-          leaf mode { type zt:capability-mode; default "enable"; }
+          leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
         }
       }
       list add-path {
@@ -175,8 +175,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         ze:syntax "inline-list";
         description "ADD-PATH for one family: FAMILY [direction] [mode]";
         leaf family { type zt:address-family; }
-        leaf direction { type enumeration { enum send; enum receive; enum send/receive; } default "send/receive"; }
-        leaf mode { type zt:capability-mode; default "enable"; }
+        leaf direction { type enumeration { enum send; enum receive; enum send/receive; } default "send/receive"; description "Which way paths go, seen from us"; }
+        leaf mode { type zt:capability-mode; default "enable"; description "enable offers it, require ends a session without it, refuse one with it"; }
       }
     }
   }
@@ -188,8 +188,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     leaf-list send { type string; ze:validate "send-message-type"; description "Message kinds it may originate"; }
     container content {
       description "How events are written";
-      leaf encoding { type enumeration { enum json; enum text; } }
-      leaf format { type enumeration { enum parsed; enum raw; enum full; enum hex; enum base64; enum summary; } }
+      leaf encoding { type enumeration { enum json; enum text; } description "Form of the events: JSON, or lines of text"; }
+      leaf format { type enumeration { enum parsed; enum raw; enum full; enum hex; enum base64; enum summary; } description "What an event holds of a message"; }
       leaf attribute { type string; ze:not-built "warn"; description "Which attributes are decoded"; }
     }
     container neighbor-changes {
@@ -197,7 +197,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       ze:syntax "flex";
       ze:word-leaf "enabled";
       description "Old style state notifications: the event kind state";
-      leaf enabled { type boolean; default "true"; }
+      leaf enabled { type boolean; default "true"; description "Off takes it away where a template has it"; }
     }
     leaf-list processes { type string; description "Several plugins, by name: the binding is each one's"; }
     leaf-list processes-match { type string; ze:validate "name-pattern"; description "Several plugins, by a pattern their names begin with"; }
@@ -215,25 +215,25 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       container attribute {
         ze:route-attributes;
         description "Path attributes of the routes";
-        leaf origin { type enumeration { enum igp; enum egp; enum incomplete; } }
-        leaf next-hop { ze:validate "ipv4-address|ipv6-address|literal-self"; type string; }
-        leaf med { type uint32; }
-        leaf local-preference { type uint32; }
-        leaf-list as-path { type zt:asn; }
-        leaf-list community { type zt:community; }
-        leaf-list large-community { type zt:large-community; }
+        leaf origin { type enumeration { enum igp; enum egp; enum incomplete; } description "ORIGIN"; }
+        leaf next-hop { ze:validate "ipv4-address|ipv6-address|literal-self"; type string; description "An address, or self: our address of the session"; }
+        leaf med { type uint32; description "MULTI_EXIT_DISC"; }
+        leaf local-preference { type uint32; description "LOCAL_PREF; towards internal peers"; }
+        leaf-list as-path { type zt:asn; description "AS numbers of AS_PATH"; }
+        leaf-list community { type zt:community; description "Communities: 64500:1, or no-export, no-advertise, …"; }
+        leaf-list large-community { type zt:large-community; description "Large communities: 64500:1:2 (RFC 8092)"; }
         leaf-list extended-community { type string { length "1..128"; } description "target:, origin:, redirect:, l2info:, rate-limit:, mark N, action WORD, redirect-to-nexthop, copy-to-nexthop, 0x and 16 digits"; }
-        leaf aggregator { ze:validate "aggregator"; type string; }
-        leaf atomic-aggregate { type boolean; }
-        leaf originator-id { type zt:ipv4-address; }
-        leaf-list cluster-list { type zt:ipv4-address; }
-        leaf label { type uint32 { range "0..1048575"; } }
-        leaf-list labels { type uint32 { range "0..1048575"; } }
-        leaf rd { type zt:route-distinguisher; }
-        leaf path-information { ze:validate "path-information"; type string; }
+        leaf aggregator { ze:validate "aggregator"; type string; description "AGGREGATOR: AS:ADDRESS"; }
+        leaf atomic-aggregate { type boolean; description "ATOMIC_AGGREGATE"; }
+        leaf originator-id { type zt:ipv4-address; description "ORIGINATOR_ID (RFC 4456)"; }
+        leaf-list cluster-list { type zt:ipv4-address; description "CLUSTER_LIST (RFC 4456)"; }
+        leaf label { type uint32 { range "0..1048575"; } description "MPLS label of the prefixes"; }
+        leaf-list labels { type uint32 { range "0..1048575"; } description "Stack of MPLS labels, the top first"; }
+        leaf rd { type zt:route-distinguisher; description "Route distinguisher of VPN prefixes: 64500:1 or 192.0.2.1:1"; }
+        leaf path-information { ze:validate "path-information"; type string; description "Path identifier for ADD-PATH: a number or an address"; }
         leaf-list attribute { type string; description "Any attribute: code, flags, hexadecimal value"; }
-        leaf-list bgp-prefix-sid { ze:syntax "bracket"; type string; ze:not-built "warn"; }
-        leaf-list bgp-prefix-sid-srv6 { ze:syntax "bracket"; type string; ze:not-built "warn"; }
+        leaf-list bgp-prefix-sid { ze:syntax "bracket"; type string; ze:not-built "warn"; description "BGP Prefix-SID (RFC 8669)"; }
+        leaf-list bgp-prefix-sid-srv6 { ze:syntax "bracket"; type string; ze:not-built "warn"; description "BGP Prefix-SID of SRv6 (RFC 9252)"; }
         leaf split { type string { pattern '/?[0-9]{1,3}'; } description "Announce the prefix as its components of this length"; }
       }
       list nlri {
@@ -242,11 +242,11 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         ze:repeatable;
         description "FAMILY [rd X] [label N] add|del|eor PREFIX…";
         leaf family { type zt:address-family; }
-        leaf-list content { type string; }
+        leaf-list content { type string; description "add, del or eor, then prefixes"; }
       }
       container watchdog {
         description "Pool the routes belong to";
-        leaf name { type string { length "1..64"; } }
+        leaf name { type string { length "1..64"; } description "Name of the pool"; }
         leaf withdraw { type boolean; default "true"; description "Held back until the pool is announced"; }
       }
     }
@@ -256,8 +256,8 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container filter {
       zx:change "refresh";
       description "Filter chains, run in order";
-      leaf-list import { type string; ordered-by user; ze:cumulative; description "Chain for routes received, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
-      leaf-list export { type string; ordered-by user; ze:cumulative; description "Chain for routes sent, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
+      leaf-list import { zx:refers "filters"; type string; ordered-by user; ze:cumulative; description "Chain for routes received, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
+      leaf-list export { zx:refers "filters"; type string; ordered-by user; ze:cumulative; description "Chain for routes sent, in order: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
       container ingress { description "Community tagging of routes received"; uses community-tagging; }
       container egress { description "Community tagging of routes sent"; uses community-tagging; }
     }
@@ -265,8 +265,9 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
 
   grouping community-tagging {
     container community {
-      leaf-list tag { type string; ze:cumulative; description "Community sets added"; }
-      leaf-list strip { type string; ze:cumulative; description "Community sets removed"; }
+      description "Sets of bgp/community";
+      leaf-list tag { zx:refers "community-sets"; type string; ze:cumulative; description "Community sets added"; }
+      leaf-list strip { zx:refers "community-sets"; type string; ze:cumulative; description "Community sets removed"; }
     }
   }
 
@@ -343,7 +344,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
 
   grouping named-communities {
     leaf name { type string { length "1..64"; } }
-    leaf-list value { type string; }
+    leaf-list value { type string; description "The communities of the set"; }
   }
 
   container bgp {
@@ -395,7 +396,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         list entry {
           key "community"; ordered-by user;
           description "The first that the route carries decides; none: rejected";
-          leaf community { type string; }
+          leaf community { type string; description "64500:1 or no-export, …; type large: 64500:1:2; type extended: target:64500:1"; }
           leaf type { type enumeration { enum standard; enum large; enum extended; } default "standard"; description "Kind of the community"; }
           leaf action { type enumeration { enum accept; enum reject; } default "accept"; description "What becomes of the route"; }
         }
@@ -424,9 +425,9 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container community {
       zx:change "refresh";
       description "Named community sets";
-      list standard { key "name"; uses named-communities { refine value { ze:validate "community"; } } }
-      list large { key "name"; uses named-communities { refine value { ze:validate "large-community"; } } }
-      list extended { key "name"; uses named-communities; }
+      list standard { key "name"; description "Sets of communities: 64500:1, no-export, …"; uses named-communities { refine value { ze:validate "community"; } } }
+      list large { key "name"; description "Sets of large communities: 64500:1:2"; uses named-communities { refine value { ze:validate "large-community"; } } }
+      list extended { key "name"; description "Sets of extended communities: target:64500:1, …"; uses named-communities; }
     }
     container rpki {
       ze:not-built "warn";
@@ -463,6 +464,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       description "Probes that announce and withdraw pools of routes";
       list probe {
         key "name";
+        description "A command run again and again, and the pool that it moves";
         unique "group";
         must "command" { error-message "a probe needs a command"; }
         must "group" { error-message "a probe needs a group: the pool that it moves"; }
@@ -895,6 +897,12 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
                  live: it is in force at once, sessions and their routes stay as they are. refresh: the session stays, its routes are
                  sent or asked for again. reset: the session is closed with Cease 6/6 and comes back. restart: it is read when the
                  daemon starts. Below bgp it is reset where nothing is said, elsewhere live; so it is where the feature is not built.";
+  }
+
+  extension refers {
+    argument what;
+    description "The leaf holds names that stand elsewhere in the configuration, and completion offers them.
+                 filters: KIND:NAME of bgp/policy. community-sets: NAME of bgp/community.";
   }
 }
 `,

@@ -153,7 +153,7 @@ async function validateCommand(args: readonly string[], io: CliIo, options: Glob
         verbose: values.verbose === true,
         quiet: values.quiet === true,
       })
-    : unreadableReport(file, read.reason, values.quiet === true);
+    : unreadableReport(file, read.reason, values.quiet === true, options.json);
   io.stdout.write(options.json ? visibleJson(report.stdout) : visibleLines(report.stdout));
   io.stderr.write(visibleLines(report.stderr));
   return report.exitCode;

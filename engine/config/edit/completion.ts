@@ -219,7 +219,7 @@ function valueOffers(verb: EditVerb, node: LeafNode | LeafListNode, given: reado
       candidates: members.filter((word) => !given.includes(word)).map((word) => ({ word: quote(word), help: '' })),
       expects: [],
     };
-  const words = leafWords(node, scene.validators);
+  const words = [...referred(node, scene.root), ...leafWords(node, scene.validators)];
   const candidates = words.filter((word) => !given.includes(word)).map((word) => ({ word, help: '' }));
   const default_ = node.kind === 'leaf' && node.default !== undefined ? `, default ${node.default}` : '';
   const present = now?.kind === 'leaf' && extension(node, 'sensitive') === undefined ? `, now ${now.value}` : '';
@@ -234,6 +234,23 @@ function valueOffers(verb: EditVerb, node: LeafNode | LeafListNode, given: reado
 function pluginNames(root: readonly ConfigStatement[]): string[] {
   const plugin = childrenOf(root.find((one) => one.name === 'plugin' && !one.inactive));
   return plugin.flatMap((one) => (one.kind === 'entry' && one.name === 'external' ? [quote(one.keys.join(' '))] : []));
+}
+
+/** Names of the candidate that may stand in the leaf (`zx:refers`). */
+function referred(node: LeafNode | LeafListNode, root: readonly ConfigStatement[]): readonly string[] {
+  const within = (name: string): readonly (ConfigStatement & { readonly kind: 'entry' })[] => {
+    const bgp = childrenOf(root.find((one) => one.name === 'bgp' && !one.inactive));
+    const block = childrenOf(bgp.find((one) => one.name === name && !one.inactive));
+    return block.filter((one) => one.kind === 'entry').filter((one) => !one.inactive);
+  };
+  switch (extension(node, 'zest-extensions:refers')) {
+    case 'filters':
+      return within('policy').map((one) => quote(`${one.name}:${one.keys.join(' ')}`));
+    case 'community-sets':
+      return [...new Set(within('community').map((one) => quote(one.keys.join(' '))))];
+    default:
+      return [];
+  }
 }
 
 function leafWords(node: LeafNode | LeafListNode, validators: Validators): readonly string[] {

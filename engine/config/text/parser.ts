@@ -161,7 +161,10 @@ export class Parser {
       this.findings.fault(place, '', '');
       return;
     }
-    const names = where.schema.children.map((child) => child.name);
+    const { schema } = where;
+    // Keys stand behind the name of the list, never inside.
+    const keys = schema.kind === 'list' ? schema.keys : [];
+    const names = schema.children.filter((child) => !keys.includes(child.name)).map((child) => child.name);
     const hint = didYouMean(name, names);
     const top = where.schema.name === '';
     const message = top ? `unknown top-level keyword: ${clamp(name)}` : `unknown field in ${where.schema.name}: ${clamp(name)}`;

@@ -63,4 +63,16 @@ test('json', () => {
 test('a file that cannot be read', () => {
   const { stdout, stderr, exitCode } = unreadableReport('gone.conf', 'no such file');
   assert.deepEqual([stdout, stderr, exitCode], ['', 'cannot read gone.conf: no such file\n', 2]);
+  const json = unreadableReport('gone.conf', 'no such file', false, true);
+  assert.deepEqual([json.stderr, json.exitCode], ['', 2]);
+  const { valid, errors } = JSON.parse(json.stdout) as { valid: boolean; errors: readonly { message: string }[] };
+  assert.deepEqual([valid, errors[0]?.message], [false, 'cannot read gone.conf: no such file']);
+});
+
+test('an incomplete peer is a warning like any other: on standard error in text, in the document alone as JSON', () => {
+  const text =
+    'bgp { router-id 1.1.1.1; session { asn { local 1; } } peer p { connection { local { ip 127.0.0.1; } } session { asn { remote 2; } } } }';
+  assert.match(validateReport(text, 'a.conf').stderr, /^warning: line 1: incomplete peer p: remote ip is missing/);
+  assert.equal(validateReport(text, 'a.conf', { json: true }).stderr, '');
+  assert.match(validateReport(text, 'a.conf', { json: true }).stdout, /incomplete peer p/);
 });
