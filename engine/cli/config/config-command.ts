@@ -35,7 +35,17 @@ A FILE may be hierarchical or set lines. When a daemon runs FILE, edit, set, del
   -v, --verbose    validate: a summary of what it configures
   -q, --quiet      validate: print nothing, answer by exit code alone
   --no-plugins     start no plugin, not even to ask what it adds to the configuration
-  --json           one JSON document
+  --json           one JSON document, an error {"status": "error", "error": TEXT}:
+                     cat              {ok, file, config}
+                     fmt · migrate    {ok, file, format, changed, warnings, config | written}; --check: ok says whether it is in form
+                     set, delete, …   {ok, changed, committed, diff, notes | errors}; so do activate, deactivate and rollback
+                     import           {ok, file, source, saved-as, notes, warnings}
+                     rename           {ok, from, to}
+                     archive          {ok, file, copies: [{archive, path}]}
+                     ls               {files: [{file, bytes, changed, revisions}]}
+                     history          {file, revisions: [{number, time, author, comment}]}
+                     diff             {equal, changes, diff}
+                     dump             the tree itself
 
 A plugin may bring configuration of its own. When the text holds a name that nobody knows, its plugins are asked what they declare:
 each program is started with ZE_PLUGIN_MODE=declare for at most 5 s. Else nothing is run.
@@ -66,15 +76,15 @@ const VERBS: Readonly<Record<string, Verb>> = {
   validate: validateCommand,
   edit: async (...all) => (await import('./edit-command.ts')).editCommand(...all),
   dump: async (...all) => (await files()).dumpCommand(...all),
-  cat: async (...all) => (await files()).catCommand(all[0], all[1]),
+  cat: async (...all) => (await files()).catCommand(...all),
   diff: async (...all) => (await files()).diffCommand(...all),
-  fmt: async (...all) => (await files()).formatCommand(all[0], all[1], false),
-  format: async (...all) => (await files()).formatCommand(all[0], all[1], false),
-  migrate: async (...all) => (await files()).formatCommand(all[0], all[1], true),
+  fmt: async (...all) => (await files()).formatCommand(...all, false),
+  format: async (...all) => (await files()).formatCommand(...all, false),
+  migrate: async (...all) => (await files()).formatCommand(...all, true),
   ls: async (...all) => (await files()).lsCommand(...all),
-  rename: async (...all) => (await files()).renameCommand(all[0], all[1]),
-  import: async (...all) => (await files()).importCommand(all[0], all[1]),
-  archive: async (...all) => (await files()).archiveCommand(all[0], all[1]),
+  rename: async (...all) => (await files()).renameCommand(...all),
+  import: async (...all) => (await files()).importCommand(...all),
+  archive: async (...all) => (await files()).archiveCommand(...all),
   set: async (...all) => (await change()).changeCommand('set', ...all),
   delete: async (...all) => (await change()).changeCommand('delete', ...all),
   activate: async (...all) => (await change()).changeCommand('activate', ...all),

@@ -60,13 +60,19 @@ export async function treeOfFile(file: string, io: CliIo, askPlugins: boolean, g
   return { text, tree, options };
 }
 
+/** What was done: one JSON document (`zest config --help` has the shapes), or the text. */
+function say(fields: Readonly<Record<string, unknown>>, text: string, io: CliIo, { json }: GlobalOptions): void {
+  io.stdout.write(json ? `${visibleJson(JSON.stringify({ ok: true, ...fields }, undefined, 2))}\n` : text);
+}
+
 const PLUGINS = { 'no-plugins': { type: 'boolean' } } as const;
 
-export async function catCommand(args: readonly string[], io: CliIo): Promise<number> {
+export async function catCommand(args: readonly string[], io: CliIo, global: GlobalOptions): Promise<number> {
   const { positionals } = subcommandOptions(args, {});
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new UsageError('zest config cat FILE');
-  io.stdout.write(visibleLines((await textOfFile(file, io)).replaceAll('\t', '    ')));
+  const text = await textOfFile(file, io);
+  say({ file, config: text }, visibleLines(text.replaceAll('\t', '    ')), io, global);
   return EXIT.done;
 }
 
@@ -121,7 +127,12 @@ async function revisionTree(number: number, file: string, io: CliIo, ask: boolea
 }
 
 /** `fmt`: the same in the usual form. `migrate`: in the other format. */
-export async function formatCommand(args: readonly string[], io: CliIo, migrate: boolean): Promise<number> {
+export async function formatCommand(
+  args: readonly string[],
+  io: CliIo,
+  global: GlobalOptions,
+  migrate: boolean,
+): Promise<number> {
   const { values, positionals } = subcommandOptions(args, {
     ...PLUGINS,
     write: { type: 'boolean', short: 'w' },
@@ -142,19 +153,25 @@ export async function formatCommand(args: readonly string[], io: CliIo, migrate:
   const format: WrittenFormat = wanted ?? (had === 'hierarchical' ? 'hierarchical' : 'set');
   const written = writeSyntax(tree, format);
   const metadata = had === 'set-metadata' ? withoutMetadata(text).lines : 0;
-  if (metadata > 0)
-    io.stderr.write(`warning: edit metadata of ${metadata} lines is not kept: the history says who changed what\n`);
+  const warning = `edit metadata of ${metadata} lines is not kept: the history says who changed what`;
+  if (metadata > 0 && !global.json) io.stderr.write(`warning: ${warning}\n`);
+  const facts = { file, format, changed: written !== text, warnings: metadata > 0 ? [warning] : [] };
   if (values.check === true) {
-    if (written !== text) io.stdout.write(`${visible(file)} is not in the usual form: zest config fmt -w ${visible(file)}\n`);
+    const remark = written === text ? '' : `${visible(file)} is not in the usual form: zest config fmt -w ${visible(file)}\n`;
+    say({ ...facts, ok: written === text }, remark, io, global);
     return written === text ? EXIT.done : EXIT.failed;
   }
   if (values.output !== undefined) {
     if (existsSync(values.output)) throw new Refused(EXIT.failed, `${values.output} is there already`);
     await writeSafely(values.output, written);
+    say({ ...facts, written: values.output }, '', io, global);
   } else if (values.write === true) {
     if (file === '-') throw new UsageError('standard input cannot be written: leave -w out');
-    await rewrite(file, text, written, migrate ? `migrated to ${format}` : 'formatted', io);
-  } else io.stdout.write(written);
+    const comment = migrate ? `migrated to ${format}` : 'formatted';
+    await rewrite(file, text, written, comment, io);
+    if (written !== text && !global.json) io.stderr.write(`${visible(file)} is ${comment}\n`);
+    say({ ...facts, ...(written === text ? {} : { written: file }) }, '', io, global);
+  } else say({ ...facts, config: written }, written, io, global);
   return EXIT.done;
 }
 
@@ -166,7 +183,6 @@ async function rewrite(file: string, before: string, after: string, comment: str
   const author = authorOf(io);
   await store.save({ text: before, author, comment: `before: ${comment}`, time: systemClock.wall() });
   await writeSafely(file, after);
-  io.stderr.write(`${visible(file)} is ${comment}\n`);
 }
 
 export function lsCommand(args: readonly string[], io: CliIo, global: GlobalOptions): number {
@@ -199,7 +215,7 @@ export function lsCommand(args: readonly string[], io: CliIo, global: GlobalOpti
 }
 
 /** The file and its revisions under another name. */
-export function renameCommand(args: readonly string[], io: CliIo): number {
+export function renameCommand(args: readonly string[], io: CliIo, global: GlobalOptions): number {
   const { positionals } = subcommandOptions(args, {});
   const [from, to, ...more] = positionals;
   if (from === undefined || to === undefined || more.length > 0) throw new UsageError('zest config rename FILE NEW');
@@ -208,12 +224,12 @@ export function renameCommand(args: readonly string[], io: CliIo): number {
   for (const taken of [to, `${to}.zest`]) if (existsSync(taken)) throw new Refused(EXIT.failed, `${taken} is there already`);
   renameSync(from, to);
   if (existsSync(revisions)) renameSync(revisions, `${to}.zest`);
-  io.stdout.write(`${visible(from)} is ${visible(to)}\n`);
+  say({ from, to }, `${visible(from)} is ${visible(to)}\n`, io, global);
   return EXIT.done;
 }
 
 /** A text from elsewhere as the configuration: checked, and what was there is kept. */
-export async function importCommand(args: readonly string[], io: CliIo): Promise<number> {
+export async function importCommand(args: readonly string[], io: CliIo, global: GlobalOptions): Promise<number> {
   const { values, positionals } = subcommandOptions(args, { ...PLUGINS, user: { type: 'string', short: 'u' } } as const);
   const [source, file, ...more] = positionals;
   if (source === undefined || file === undefined || more.length > 0) throw new UsageError('zest config import SOURCE|- FILE');
@@ -231,12 +247,15 @@ export async function importCommand(args: readonly string[], io: CliIo): Promise
       EXIT.failed,
       [`not imported: ${result.message}`, ...result.faults.map((one) => `  ${faultText(one)}`)].join('\n'),
     );
-  io.stdout.write(result.notes.map((note) => `${visible(note)}\n`).join(''));
+  const { saved, notes } = result;
+  const warnings = result.warnings.map(({ line, message }) => ({ line, message }));
+  const facts = { file, source, ...(saved === undefined ? {} : { 'saved-as': saved }), notes, warnings };
+  say(facts, notes.map((note) => `${visible(note)}\n`).join(''), io, global);
   return EXIT.done;
 }
 
 /** A copy of the file where each `system archive` says, in this machine's files; other places need their own programs. */
-export async function archiveCommand(args: readonly string[], io: CliIo): Promise<number> {
+export async function archiveCommand(args: readonly string[], io: CliIo, global: GlobalOptions): Promise<number> {
   const { values, positionals } = subcommandOptions(args, PLUGINS);
   const [file, only, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new UsageError('zest config archive FILE [NAME]');
@@ -250,6 +269,7 @@ export async function archiveCommand(args: readonly string[], io: CliIo): Promis
     );
   const text = await textOfFile(file, io);
   const stamp = new Date(systemClock.wall()).toISOString().replaceAll(/[-:]/g, '').slice(0, 15);
+  const copies: { archive: string; path: string }[] = [];
   for (const archive of archives) {
     const location = archive.text('location');
     if (location === '') throw new Refused(EXIT.nothing, `system archive ${archive.key} has no location`);
@@ -262,7 +282,9 @@ export async function archiveCommand(args: readonly string[], io: CliIo): Promis
     if (/[/\\]/.test(name)) throw new Refused(EXIT.failed, `system archive ${archive.key}: the filename holds a path`);
     await mkdir(path, { recursive: true, mode: 0o700 });
     await writeSafely(join(path, name), text, 0o600);
-    io.stdout.write(`${visible(archive.key)}: ${visible(join(path, name))}\n`);
+    copies.push({ archive: archive.key, path: join(path, name) });
   }
+  const lines = copies.map((copy) => `${visible(copy.archive)}: ${visible(copy.path)}\n`);
+  say({ file, copies }, lines.join(''), io, global);
   return EXIT.done;
 }

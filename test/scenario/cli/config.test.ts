@@ -159,6 +159,44 @@ test('set, deactivate, migrate, rollback, rename: the file and its revisions', a
   assert.match(readFileSync(join(archives, 'copy.conf'), 'utf8'), /archive disk/);
 });
 
+test('every command on files answers one JSON document of the shape that its help names', async () => {
+  await using own = await withFile(`${GOOD}system { archive here { location copies; filename edge.copy; } }\n`);
+  const { file, folder } = own;
+  const path = (name: string): string => join(folder, name);
+  const json = async (code: number, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> => {
+    const ran = await own.run(['config', ...args, '--json', '--socket', path('none')], {});
+    assert.equal(ran.code, code, ran.stderr);
+    assert.equal(ran.stderr, '');
+    return JSON.parse(ran.stdout) as Readonly<Record<string, unknown>>;
+  };
+  const text = readFileSync(file, 'utf8');
+  assert.deepEqual(await json(0, 'cat', file), { ok: true, file, config: text });
+  const facts = { file, format: 'hierarchical', changed: true, warnings: [] };
+  const { config: formatted, ...rest } = await json(0, 'fmt', file);
+  assert.deepEqual(rest, { ok: true, ...facts });
+  assert.match(String(formatted), /^# Edge\nbgp \{\n {4}router-id/);
+  assert.deepEqual(await json(1, 'fmt', '--check', file), { ...facts, ok: false });
+  const moved = { ...facts, format: 'set', ok: true, written: path('out.conf') };
+  assert.deepEqual(await json(0, 'migrate', '--format', 'set', '-o', path('out.conf'), file), moved);
+  assert.deepEqual(await json(0, 'fmt', '-w', file), { ok: true, ...facts, written: file });
+  assert.deepEqual(await json(0, 'fmt', '-w', file), { ok: true, ...facts, changed: false });
+  const imported = await json(0, 'import', path('out.conf'), path('in.conf'));
+  assert.deepEqual(Object.keys(imported), ['ok', 'file', 'source', 'notes', 'warnings']);
+  assert.deepEqual(await json(0, 'rename', path('in.conf'), path('new.conf')), {
+    ok: true,
+    from: path('in.conf'),
+    to: path('new.conf'),
+  });
+  const copies = [{ archive: 'here', path: path('copies/edge.copy') }];
+  assert.deepEqual(await json(0, 'archive', file), { ok: true, file, copies });
+  assert.equal((await json(0, 'set', file, 'bgp', 'router-id', '10.0.0.9'))['committed'], true);
+  assert.deepEqual(Object.keys(await json(0, 'history', file)), ['file', 'revisions']);
+  assert.deepEqual(await json(1, 'rename', file, path('new.conf')), {
+    status: 'error',
+    error: `${path('new.conf')} is there already`,
+  });
+});
+
 const built = join(import.meta.dirname, '../../../dist/engine/main.js');
 
 test('in a terminal: prompt, completion, help on ?, a mark under the fault, commit', {
