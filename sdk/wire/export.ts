@@ -32,6 +32,7 @@ import { ATTRIBUTES } from './attribute/table.ts';
 import { copyBytes } from './bytes.ts';
 import { AS_TRANS } from './context.ts';
 import { writeU32 } from './nlri/prefix.ts';
+import { rewriteStraight } from './straight.ts';
 
 /** The attribute as it came. */
 export const KEEP = -1;
@@ -147,6 +148,8 @@ export class AttributeRewriter {
     outAt: number,
     limit: number = out.length,
   ): number {
+    const straight = rewriteStraight(bytes, view, at, length, rule, out, outAt, limit);
+    if (straight >= 0) return straight;
     this.#bytes = bytes;
     this.#view = view;
     this.#rule = rule;

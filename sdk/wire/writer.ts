@@ -130,6 +130,11 @@ export class UpdateWriter {
     return ADDED;
   }
 
+  /** Has the open message room for an entry of `size` bytes? Then the caller may write one of as many or fewer at `used`, and move that. */
+  hasRoom(size: number): boolean {
+    return this.#start >= 0 && this.used + size <= this.#limit;
+  }
+
   /** Adds one entry of any family as it is on the wire, path identifier included. */
   addNlri(from: Uint8Array, at: number, length: number): Added {
     if (this.#start < 0 || this.used + length > this.#limit) {

@@ -23,6 +23,8 @@ const NO_ADVERTISE = 0xffffff02;
 const NO_EXPORT_SUBCONFED = 0xffffff03;
 /** With ADD-PATH a destination gets one path a prefix, under one identifier. */
 const PATH_ID = 1;
+/** Room for one entry. */
+const ENTRY_BYTES = 64;
 const NONE = new Uint8Array(0);
 
 /** What the packer must know of the peers routes come from. */
@@ -50,7 +52,9 @@ export class RoutePacker {
   readonly #maxMessage: number;
   /** Next hop when it is the same for every route. */
   readonly #ownNextHop: Uint8Array | undefined;
-  readonly #entry = new Uint8Array(64);
+  readonly #entry = new Uint8Array(ENTRY_BYTES);
+  /** Bytes of the longest prefix: where a message has room for it, it is written in place. With ADD-PATH, never. */
+  readonly #longest: number;
   #block = new Uint8Array(4096);
   #bytes: Uint8Array = NONE;
   #view: DataView = viewOf(NONE);
@@ -75,6 +79,7 @@ export class RoutePacker {
     this.#family = routes.family;
     this.#addPath = group.side.context.addPath(routes.family);
     this.#maxMessage = group.side.context.maxMessage;
+    this.#longest = this.#addPath ? Infinity : routes.family === IPV4_UNICAST ? 5 : ENTRY_BYTES;
     this.#ownNextHop = mpNextHop(group.side, routes.family);
     if (this.#addPath) writeU32(this.#entry, 0, PATH_ID);
   }
@@ -138,12 +143,17 @@ export class RoutePacker {
   }
 
   #add(stream: Stream, row: number): Added {
+    const { writer } = stream;
+    if (writer.hasRoom(this.#longest)) {
+      writer.used += this.#routes.writePrefix(row, writer.bytes, writer.used);
+      return ADDED;
+    }
     const at = this.#addPath ? 4 : 0;
     const length = at + this.#routes.writePrefix(row, this.#entry, at);
-    const added = stream.writer.addNlri(this.#entry, 0, length);
+    const added = writer.addNlri(this.#entry, 0, length);
     if (added !== FULL) return added;
     stream.turn();
-    return stream.writer.addNlri(this.#entry, 0, length);
+    return writer.addNlri(this.#entry, 0, length);
   }
 
   #beginRun(stream: Stream, handle: number, source: number): boolean {
