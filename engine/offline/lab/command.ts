@@ -6,7 +6,7 @@ import { visible, visibleJsonLine } from '../../core/visible.ts';
 import { addressBytes, parseIpv4 } from '../../../sdk/wire/address.ts';
 import { type Family, familyName, NO_FAMILY, parseFamily } from '../../../sdk/wire/family.ts';
 import { Arrivals, type PrintMode } from './arrivals.ts';
-import { FIRST_PREFIX, generateRoutes, mrtRoutes, type PackedRoutes, type PackingTarget } from './routes.ts';
+import { FIRST_PREFIX, generatedFamily, generateRoutes, mrtRoutes, type PackedRoutes, type PackingTarget } from './routes.ts';
 import { type EstablishedSession, Speaker } from './speaker.ts';
 
 export const LAB_HELP = `zest lab — a small BGP speaker for trying and testing
@@ -121,6 +121,13 @@ class Lab {
   readonly #arrivals: Arrivals;
   #end: (code: number) => void = () => undefined;
   #wasUp = false;
+  #session: EstablishedSession | undefined;
+  /** The routes were taken back (`--withdraw-after`). */
+  #withdrawn = false;
+  /** Families whose routes are asked for again and not yet on their way. */
+  readonly #asked = new Set<Family>();
+  /** What is being sent, one thing after the other. */
+  #sending = Promise.resolve();
   /** ms of the clock when it was last said that there is no session. */
   #complainedAt = -Infinity;
 
@@ -148,8 +155,12 @@ class Lab {
       {
         up: (session) => this.#up(session),
         update: (bytes, at, length) => this.#arrivals.update(bytes, at, length),
-        refresh: (family) => this.#say({ event: 'refresh', family: familyName(family) }, `ROUTE-REFRESH ${familyName(family)}`),
+        refresh: (family) => {
+          this.#say({ event: 'refresh', family: familyName(family) }, `ROUTE-REFRESH ${familyName(family)}`);
+          this.#again(family);
+        },
         down: (reason) => {
+          this.#session = undefined;
           this.#arrivals.down();
           this.#say({ event: 'down', reason }, `session down: ${visible(reason)}`);
         },
@@ -177,12 +188,36 @@ class Lab {
 
   #up(session: EstablishedSession): void {
     this.#wasUp = true;
+    this.#session = session;
+    this.#withdrawn = false;
+    this.#asked.clear();
     this.#arrivals.up(session);
     this.#say(
       { event: 'up', peer: session.remoteAddress, as: session.peerAs, families: session.families.map(familyName) },
       `session with ${session.remoteAddress} AS ${session.peerAs} is up: ${session.families.map(familyName).join(' ')}`,
     );
-    this.#announce(session).catch((error: unknown) => {
+    this.#next(() => this.#announce(session));
+  }
+
+  /** Answers a ROUTE-REFRESH (RFC 2918 §4): the family's routes again, as they are now. Asked twice before it is done, it is done once. */
+  #again(family: Family): void {
+    const session = this.#session;
+    if (session?.families.includes(family) !== true || this.#asked.has(family)) return;
+    this.#asked.add(family);
+    this.#next(async () => {
+      this.#asked.delete(family);
+      if (this.#session !== session || this.#withdrawn) return;
+      const routes = this.#pack({ ...this.#target(session), families: [family] }, family === generatedFamily(session.families));
+      await this.#speaker.send(routes.buffers);
+      this.#say(
+        { event: 'announced', routes: routes.announced, withdrawn: 0, skipped: routes.skipped },
+        `announced ${routes.announced} routes again`,
+      );
+    });
+  }
+
+  #next(task: () => Promise<void>): void {
+    this.#sending = this.#sending.then(task).catch((error: unknown) => {
       this.#context.writeError(`zest lab: ${textOf(error)}\n`);
       this.#end(2);
     });
@@ -203,17 +238,20 @@ class Lab {
     const { withdrawAfter, announce, first } = this.#options;
     if (withdrawAfter <= 0 || announce === 0) return;
     systemClock.after(withdrawAfter * 1000, () => {
+      if (this.#session !== session) return;
+      this.#withdrawn = true;
       const gone = generateRoutes({ count: announce, sets: 1, first, withdraw: true }, this.#target(session));
-      void this.#speaker
-        .send(gone.buffers)
-        .then(() => this.#say({ event: 'withdrawn', routes: gone.withdrawn }, `withdrew ${gone.withdrawn} routes`));
+      this.#next(async () => {
+        await this.#speaker.send(gone.buffers);
+        this.#say({ event: 'withdrawn', routes: gone.withdrawn }, `withdrew ${gone.withdrawn} routes`);
+      });
     });
   }
 
-  #pack(target: PackingTarget): PackedRoutes {
+  #pack(target: PackingTarget, generated = true): PackedRoutes {
     const { mrt, mrtPeer, announce, sets, first } = this.#options;
     return mrt === ''
-      ? generateRoutes({ count: announce, sets, first, withdraw: false }, target)
+      ? generateRoutes({ count: generated ? announce : 0, sets, first, withdraw: false }, target)
       : mrtRoutes(mrt, mrtPeer, target);
   }
 

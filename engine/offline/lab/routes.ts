@@ -106,13 +106,19 @@ export interface GeneratedRoutes {
   readonly withdraw: boolean;
 }
 
+/** The family of generated routes among those that are spoken. */
+export function generatedFamily(families: readonly Family[]): Family | undefined {
+  return [IPV4_UNICAST, IPV6_UNICAST].find((family) => families.includes(family));
+}
+
 /**
  * `count` IPv4 /24 prefixes from `first` on when IPv4 unicast is spoken, else as many IPv6 /56 prefixes below 2001:db8::/32: AS paths of
- * 2 to 5, a community on most, MED on every third set. The same input gives the same routes.
+ * 2 to 5, a community on most, MED on every third set. The same input gives the same routes; none where the target speaks neither.
  */
 export function generateRoutes(options: GeneratedRoutes, target: PackingTarget): PackedRoutes {
   const packer = new Packer(target);
-  const family = target.families.includes(IPV4_UNICAST) ? IPV4_UNICAST : IPV6_UNICAST;
+  const family = generatedFamily(target.families);
+  if (family === undefined) return packer.finish();
   const perSet = Math.max(1, Math.ceil(options.count / Math.max(1, options.sets)));
   const prefix = new Uint8Array(16);
   const block = new Uint8Array(BLOCK);

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { systemClock } from '../../../engine/core/clock.ts';
 import { runLab } from '../../../engine/offline/lab/command.ts';
-import { freePort } from '../../support/zest-process.ts';
+import { Speaker } from '../../../engine/offline/lab/speaker.ts';
+import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
+import { eventually, freePort } from '../../support/zest-process.ts';
 
 async function lab(
   args: readonly string[],
@@ -56,4 +59,64 @@ test('no session: what is tried and why it fails is said at once, and not with e
     connect: `127.0.0.1:${address.port}`,
     reason: 'connection closed',
   });
+});
+
+/** ROUTE-REFRESH for an AFI and SAFI 1. */
+const refresh = (afi: number): Buffer => Buffer.concat([Buffer.alloc(16, 0xff), Buffer.from([0, 23, 5, 0, afi, 0, 1])]);
+
+test('routes that are asked for again are announced again, those of the family and as often as they were asked for', async () => {
+  const port = await freePort();
+  const stop = new AbortController();
+  let said = '';
+  const ended = runLab(
+    [
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--as',
+      '65001',
+      '--family',
+      'ipv4/unicast,ipv6/unicast',
+      '--announce',
+      '7',
+      '--sets',
+      '1',
+      '--print',
+      'none',
+    ],
+    { write: (text) => (said += text), writeError: (text) => (said += text), signal: stop.signal },
+  );
+  let updates = 0;
+  const other = new Speaker(
+    {
+      role: 'connect',
+      host: '127.0.0.1',
+      port,
+      local: '',
+      as: 65002,
+      peerAs: 0,
+      id: 0x0a000002,
+      families: [IPV4_UNICAST, IPV6_UNICAST],
+      holdTimeSeconds: 90,
+      addPath: false,
+    },
+    { up: () => undefined, update: () => updates++, refresh: () => undefined, down: () => undefined, failed: () => undefined },
+    systemClock,
+  );
+  await other.start();
+  const count = (text: RegExp): number => [...said.matchAll(text)].length;
+  await eventually('the first announcement', () =>
+    count(/announced 7 routes, withdrew 0/g) === 1 && updates === 3 ? true : undefined,
+  );
+  await other.send([refresh(2)]);
+  await eventually('an answer for IPv6', () => (count(/announced 0 routes again/g) === 1 ? true : undefined));
+  await other.send([refresh(1)]);
+  await eventually('an answer for IPv4', () => (count(/announced 7 routes again/g) === 1 ? true : undefined));
+  // A family that nobody speaks, and what is no refresh: nothing.
+  await other.send([refresh(9)]);
+  await other.send([refresh(1)]);
+  await eventually('an answer for IPv4', () => (count(/announced 7 routes again/g) === 2 ? true : undefined));
+  assert.equal(count(/again/g), 3, said);
+  await other.stop('done');
+  stop.abort();
+  assert.equal(await ended, 0);
 });
