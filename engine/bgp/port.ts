@@ -352,6 +352,8 @@ export type ReactorAnswer =
 export interface ReactorSink {
   /** Rows arrive in order. */
   event(row: EventRow): void;
+  /** Whoever takes rows has enough for the moment: those that stand in a ring may stay there a little (`RemoteReactor.goOn`). */
+  ample?(): boolean;
   peers(list: readonly PeerIdentity[]): void;
   report(report: Report): void;
   log(record: LogRecord): void;

@@ -5,7 +5,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, systemClock, type Timer } from '../core/clock.ts';
 import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
 import { RingSink, RingSource } from './events/event-ring.ts';
 import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
@@ -33,6 +33,8 @@ import type { Attach } from './warm-up.ts';
 export const RING_BYTES = 8 << 20;
 /** Rows the near end hands on before it gives its loop a turn: about a millisecond of them, so that what was made of them leaves. */
 const DRAIN_ROWS = 512;
+/** How old a row may become in the ring while those who take rows have enough for the moment. */
+const WAIT_MS = 100;
 /** Rows it hands on before another word of the far end, at most. */
 const CATCH_UP_ROWS = 4096;
 
@@ -191,15 +193,19 @@ export class RemoteReactor implements ReactorPort {
   readonly #port: Post;
   readonly #sink: ReactorSink;
   readonly #source: RingSource;
+  readonly #clock: Clock;
   readonly #calls = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
   /** Resolves when the far end has warmed up. */
   readonly ready: Promise<void>;
   #nextId = 0;
   #draining = false;
+  /** The rows of the ring wait until this is over, or `goOn` is called. */
+  #pause: Timer | undefined;
   #gone: string | undefined;
 
-  constructor(port: Post, boot: ReactorBoot, sink: ReactorSink) {
+  constructor(port: Post, boot: ReactorBoot, sink: ReactorSink, clock: Clock = systemClock) {
     this.#port = port;
+    this.#clock = clock;
     this.#sink = sink;
     this.#source = new RingSource(new RingReader(boot.ring), sink);
     let ready: () => void = () => undefined;
@@ -357,12 +363,25 @@ export class RemoteReactor implements ReactorPort {
   }
 
   /**
-   * A slice of rows a turn of the loop until the ring is empty, and one turn more: a far end that writes row after row is not to wake
+   * A slice of rows a turn of the loop, unless nobody needs more just now, until the ring is empty, and one turn more: a far end that writes row after row is not to wake
    * this one for each, and messages that follow each other without a pause would keep the loop from everything else.
    */
   #drain(): void {
+    if (this.#sink.ample?.() === true && this.#source.mayWait(this.#clock.wall() - WAIT_MS)) {
+      this.#draining = true;
+      this.#pause ??= this.#clock.after(WAIT_MS / 4, () => this.goOn(), { unref: true });
+      return;
+    }
     this.#draining = this.#hand(DRAIN_ROWS) > 0 || !this.#source.rest();
     if (this.#draining) setImmediate(() => this.#drain());
+  }
+
+  /** Those who take rows want more. */
+  goOn(): void {
+    if (this.#pause === undefined) return;
+    this.#pause.cancel();
+    this.#pause = undefined;
+    setImmediate(() => this.#drain());
   }
 
   #hand(limit: number): number {

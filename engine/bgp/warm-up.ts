@@ -18,7 +18,9 @@ import { writeU32 } from '../../sdk/wire/nlri/prefix.ts';
 import { BGP_VERSION, encodeOpen } from '../../sdk/wire/open.ts';
 import { endOfRib, UpdateWriter } from '../../sdk/wire/writer.ts';
 import { systemClock } from '../core/clock.ts';
-import type { PeerSettings, ReactorSettings, ReactorSink } from './port.ts';
+import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
+import { RingSink, RingSource } from './events/event-ring.ts';
+import type { PeerSettings, ReactorSettings } from './port.ts';
 import { Reactor } from './reactor.ts';
 
 const LOCAL_AS = 64_512;
@@ -27,6 +29,10 @@ const HOLD_SECONDS = 180;
 const PREFIXES = 5;
 /** Messages between two turns of the event loop. */
 const SLICE = 500;
+/** Room for the events of a slice, and a part that is begun anew when it is empty. */
+const RING_BYTES = 256 * 1024;
+/** The bits of all kinds of events. */
+const EVERYTHING = 0x7fff_ffff;
 
 /** Puts plugins on a rehearsal; each call of `scope` is the route path for one of them. */
 export type Attach = (scope: () => RoutePath) => void;
@@ -57,19 +63,25 @@ export async function warmUp(messages: number, attach?: Attach): Promise<object>
 /** A reactor and its two peers. */
 class Stage {
   readonly #reactor: Reactor;
+  /** What the reactor tells of the messages; read and forgotten. */
+  readonly #events: RingSource;
   readonly #first = new StageSocket();
   readonly #second = new StageSocket();
 
-  private constructor(reactor: Reactor) {
+  private constructor(reactor: Reactor, events: RingSource) {
     this.#reactor = reactor;
+    this.#events = events;
   }
 
   static async open(attach: Attach | undefined): Promise<Stage> {
-    const reactor = new Reactor({ clock: systemClock, random: Math.random, sink: DEAF });
+    const memory = ringMemory(RING_BYTES);
+    const sink = new RingSink(new RingWriter(memory), MUTE);
+    const reactor = new Reactor({ clock: systemClock, random: Math.random, sink });
     attach?.(() => reactor.scope());
     await reactor.apply(rehearsal());
     reactor.rehearse();
-    return new Stage(reactor);
+    reactor.interest(EVERYTHING, 0);
+    return new Stage(reactor, new RingSource(new RingReader(memory), NOBODY));
   }
 
   /** No timer of it is left. */
@@ -92,11 +104,14 @@ class Stage {
 
   async playAll(count: number): Promise<void> {
     await this.play(1, 0, count);
+    // With events for plugins and without.
+    this.#reactor.interest(0, 0);
     await this.play(2, 0, count);
     // Attributes that come for the third time are known to be good.
     for (let again = 0; again < 3; again++) await this.play(2, 0, count >>> 4);
     this.#first.say(endOfRib(IPV4_UNICAST));
     this.#second.say(endOfRib(IPV4_UNICAST));
+    this.#reactor.interest(EVERYTHING, 0);
     await this.play(3, 0, count);
     await this.play(4, 0, count);
   }
@@ -109,6 +124,8 @@ class Stage {
       socket.say(bytes.subarray(0, -9));
       socket.say(bytes.subarray(-9));
       await turn();
+      this.#events.drain(Infinity);
+      this.#events.rest();
     }
   }
 
@@ -221,12 +238,15 @@ class StageSocket extends EventEmitter {
   }
 }
 
-const DEAF: ReactorSink = {
-  event: () => undefined,
-  peers: () => undefined,
+const NOBODY: ConstructorParameters<typeof RingSource>[1] = { event: () => undefined, peers: () => undefined };
+
+const MUTE: ConstructorParameters<typeof RingSink>[1] = {
+  wake: () => undefined,
   report: () => undefined,
   log: () => undefined,
   question: () => Promise.resolve({ kind: 'accept' }),
+  needsEveryRow: () => false,
+  hold: () => undefined,
 };
 
 function rehearsal(): ReactorSettings {
@@ -255,7 +275,7 @@ function rehearsal(): ReactorSettings {
         family: IPV4_UNICAST,
         mode: 'enable',
         prefixMaximum: 10_000_000,
-        prefixWarning: 0,
+        prefixWarning: 9_000_000,
         prefixTeardown: true,
         idleTimeoutSeconds: 0,
         addPath: 'none',

@@ -25,7 +25,7 @@ import { Peers } from './peers.ts';
 import { Pressure } from './pressure.ts';
 import type { ProcessFailure, ProcessOptions, ProcessStatistics } from './process.ts';
 import { BusProcess, directionBits } from './process.ts';
-import type { Pools } from './queue.ts';
+import { AMPLE_BATCHES, type Pools } from './queue.ts';
 import { RecentEvents } from './recent.ts';
 import { ReportBus } from './reports.ts';
 import { StructuredPool } from './structured.ts';
@@ -36,7 +36,10 @@ import { ENVELOPE, EVERYTHING, NO_MATCH, parseSubscribe, parseSubscribeCommand, 
 import type { Turn } from './turns.ts';
 
 /** The part of the reactor's port that the bus steers. */
-export type BusReactor = Pick<ReactorPort, 'interest' | 'setHeld' | 'cacheConsumer' | 'releaseCached'>;
+export type BusReactor = Pick<ReactorPort, 'interest' | 'setHeld' | 'cacheConsumer' | 'releaseCached'> & {
+  /** Rows that waited because of `ample` are wanted. */
+  goOn?(): void;
+};
 
 export interface BusOptions {
   readonly clock: Clock;
@@ -244,7 +247,7 @@ export class EventBus {
 
   attach(options: ProcessOptions): ProcessHandle {
     // Buffers go round within one process: one that acknowledges what it has not read yet can only spoil its own stream.
-    const pools: Pools = { buffers: new BufferPool(WINDOW + 2), rows: this.#rows };
+    const pools: Pools = { buffers: new BufferPool(AMPLE_BATCHES + WINDOW), rows: this.#rows };
     const process = new BusProcess(options, this.#clock, pools, {
       settled: (one, error) => this.#settled(one, error),
       failed: (one, failure) => this.#failed(one, failure),
@@ -527,7 +530,7 @@ export class EventBus {
     let isEach = false;
     for (const process of this.#processes) {
       interest |= process.interest;
-      isEach ||= process.wantsUpdates && process.queue.limits.onOverflow === 'hold-peer';
+      isEach ||= process.wantsUpdates && process.queue.holdsPeers;
       const counts = process.cache.mode !== 'none' && process.wantsUpdates && !process.failed;
       if (counts === process.counted) continue;
       process.counted = counts;
@@ -552,6 +555,21 @@ export class EventBus {
     });
   }
 
+  /**
+   * Every process that takes updates has several batches before it, so that it will not run dry; more of them would only be memory. A
+   * person's tap wants rows at once.
+   */
+  get ample(): boolean {
+    if (this.#monitors.size > 0) return false;
+    let ample = false;
+    for (const process of this.#processes) {
+      if (!process.takesUpdates) continue;
+      if (!process.queue.ample) return false;
+      ample = true;
+    }
+    return ample;
+  }
+
   #flush(): void {
     for (const process of this.#processes) {
       process.lane.pump();
@@ -560,6 +578,7 @@ export class EventBus {
       const due = process.cache.due();
       if (due.length > 0 && this.#reactor !== undefined) void this.#release(process, due);
     }
+    if (!this.ample) this.#reactor?.goOn?.();
   }
 
   async #release(process: BusProcess, ids: readonly number[]): Promise<void> {

@@ -23,7 +23,7 @@ export class Pressure {
   /** An event came for a process that is full or dropping; `peer` -1 = it concerns no peer that could be held. */
   rise(process: BusProcess, peer: number): void {
     const { queue } = process;
-    if (queue.limits.onOverflow === 'hold-peer' && peer >= 0 && queue.full && !process.failed) {
+    if (queue.holdsPeers && peer >= 0 && queue.full && !process.failed) {
       this.holds.hold(process, peer);
       if (!process.reportedHold) {
         process.reportedHold = true;

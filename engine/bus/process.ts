@@ -73,6 +73,7 @@ export interface ProcessStatistics {
 }
 
 const UPDATE_RECEIVED = rowBit(KIND_NUMBER.update, false);
+const UPDATE_SENT = rowBit(KIND_NUMBER.update, true);
 
 /** What a process tells the bus about itself. */
 export interface ProcessEvents {
@@ -120,10 +121,13 @@ export class BusProcess {
     this.tier = options.tier;
     this.builtin = options.builtin;
     this.cache = new CacheAccount(options.cacheMode ?? 'none');
+    const { queue } = options;
+    // One literal, so that limits of every origin have one shape: they are read for each row.
     const limits: QueueLimits = {
-      ...DEFAULT_QUEUE,
-      ...(this.cache.mode === 'none' ? {} : { onOverflow: 'hold-peer' }),
-      ...options.queue,
+      batches: queue?.batches ?? DEFAULT_QUEUE.batches,
+      bytes: queue?.bytes ?? DEFAULT_QUEUE.bytes,
+      onOverflow: queue?.onOverflow ?? (this.cache.mode === 'none' ? DEFAULT_QUEUE.onOverflow : 'hold-peer'),
+      heldBytes: queue?.heldBytes ?? DEFAULT_QUEUE.heldBytes,
     };
     this.form = options.transport.form;
     this.#structured = options.structured !== undefined;
@@ -181,6 +185,11 @@ export class BusProcess {
     this.format = this.#chosenFormat ?? (bound?.format === undefined ? this.#configured.format : eventFormat(bound.format));
     this.encoding = this.#chosenEncoding ?? bound?.encoding ?? this.#configured.encoding;
     this.queue.encoding = this.encoding;
+  }
+
+  /** Received or sent. */
+  get takesUpdates(): boolean {
+    return !this.failed && (this.interest & (UPDATE_RECEIVED | UPDATE_SENT)) !== 0;
   }
 
   get wantsUpdates(): boolean {

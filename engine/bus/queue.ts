@@ -36,6 +36,9 @@ export const DEFAULT_QUEUE: QueueLimits = {
   heldBytes: 128 * 1024 * 1024,
 };
 
+/** Batches with a process or waiting for it, of which four may be on their way. */
+export const AMPLE_BATCHES = 8;
+
 export interface Pools {
   readonly buffers: BufferPool;
   readonly rows: StructuredPool;
@@ -43,6 +46,8 @@ export interface Pools {
 
 export class EventQueue {
   readonly limits: QueueLimits;
+  /** `hold-peer`; known apart, since a policy of the config is a string of its own, and comparing it costs each row. */
+  readonly holdsPeers: boolean;
   /** Number of the last event, delivered or not. */
   seq = 0;
   /** Events that will never arrive, over the stream's life. */
@@ -69,6 +74,7 @@ export class EventQueue {
   constructor(form: 'bytes' | 'texts', limits: QueueLimits, pools: Pools) {
     this.#form = form;
     this.limits = limits;
+    this.holdsPeers = limits.onOverflow === 'hold-peer';
     this.#pools = pools;
   }
 
@@ -84,6 +90,11 @@ export class EventQueue {
   /** Half of the limit is free again. */
   get relieved(): boolean {
     return this.bytes * 2 <= this.limits.bytes && this.batches * 2 <= this.limits.batches;
+  }
+
+  /** What is here will keep the process busy; more is memory, and time to touch it. Never past half of the limit. */
+  get ample(): boolean {
+    return this.batches >= AMPLE_BATCHES || !this.relieved;
   }
 
   get dropping(): boolean {
@@ -208,7 +219,7 @@ export class EventQueue {
   /** One event alone always fits, however large: its size is bounded by the size of a message. */
   #fits(length: number): boolean {
     if (this.bytes === 0) return true;
-    if (this.limits.onOverflow === 'hold-peer') return this.bytes + length <= Math.max(this.limits.heldBytes, this.limits.bytes);
+    if (this.holdsPeers) return this.bytes + length <= Math.max(this.limits.heldBytes, this.limits.bytes);
     if (this.bytes + length > this.limits.bytes) return false;
     return this.batches < this.limits.batches || this.#open?.hasRoom(length) === true;
   }

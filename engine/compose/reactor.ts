@@ -51,7 +51,7 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
     name: 'reactor',
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
-  const port = new RemoteReactor(worker, boot, sink);
+  const port = new RemoteReactor(worker, boot, sink, start.clock);
   let closing = false;
   const lost = (reason: string): void => {
     port.lost(reason);
@@ -68,11 +68,13 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
   };
 }
 
-function sinkOf({ bus, log, question }: ReactorStart): ReactorSink {
+/** What the reactor tells, to where it belongs. */
+export function sinkOf({ bus, log, question }: Pick<ReactorStart, 'bus' | 'log' | 'question'>): ReactorSink {
   const logs = new Map<string, Log>();
   const reports = log('bgp.report');
   return {
     event: (row) => bus.event(row),
+    ample: () => bus.ample,
     peers: (list) => bus.peers(list),
     report: (report) => {
       bus.report(report);

@@ -118,6 +118,11 @@ export class RingReader {
     Atomics.store(this.#control, WAKE, 0);
   }
 
+  /** Half of the ring or more is full. */
+  get halfFull(): boolean {
+    return ((Atomics.load(this.#control, HEAD) - this.#tail) >>> 0) * 2 >= this.#units;
+  }
+
   /** Moves to the next record; false when there is none. */
   next(): boolean {
     for (;;) {

@@ -22,6 +22,7 @@ import { Mux } from '../rpc/mux.ts';
 import { connectBack, type Environment, type HubEnvironment, takeHubEnvironment } from '../rpc/tls.ts';
 import type { Bridge, BridgeHandlers, DispatchMethod } from './bridge.ts';
 import { Callbacks, type RuntimeCallback, RUNTIME_CALLBACKS } from './callbacks.ts';
+import { eventTexts } from './event-batch.ts';
 import { counts, type RouteCounts, type RouteDone } from './engine-calls.ts';
 import { PluginHandlers } from './plugin-handlers.ts';
 
@@ -350,10 +351,8 @@ export class Plugin extends PluginHandlers {
       await callbacks.events([input.event]);
       return undefined;
     });
-    mux.serve('ze-plugin-callback:deliver-batch', async (input) => {
-      await callbacks.events(input.events);
-      return undefined;
-    });
+    const batch = (payload: Buffer): Promise<undefined> => callbacks.events(eventTexts(payload)).then(() => undefined);
+    mux.serveRaw('ze-plugin-callback:deliver-batch', batch, true);
     if (callbacks.handlers.executeCommand !== undefined) {
       mux.serveAnswer('ze-plugin-callback:execute-command', (input, context) => callbacks.execute(input, context.signal));
     }

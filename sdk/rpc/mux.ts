@@ -210,9 +210,9 @@ export class Mux {
     this.#serve(method, decoding, true);
   }
 
-  /** The same with the params as bytes; they are the handler's for good. */
-  serveRaw(method: string, handler: RawHandler): void {
-    this.#serve(method, handler, false);
+  /** The same with the params as bytes. They are the handler's for good; with `readsAtOnce` until it returns, and then used again. */
+  serveRaw(method: string, handler: RawHandler, readsAtOnce = false): void {
+    this.#serve(method, handler, readsAtOnce);
   }
 
   #serve(method: string, handler: RawHandler, readsAtOnce: boolean): void {

@@ -202,6 +202,12 @@ export class RingSource {
     return count;
   }
 
+  /** There is no row, or the next one was written after `wall` (ms) and half of the ring is free. */
+  mayWait(wall: number): boolean {
+    const ring = this.#ring;
+    return !ring.next() || (ring.view.getFloat64(ring.at + 32, true) > wall && !ring.halfFull);
+  }
+
   /** From now on the writer says when there is something. False: there is already. */
   rest(): boolean {
     this.#ring.awake();

@@ -7,7 +7,7 @@ import { RingSink, RingSource } from '../../../engine/bgp/events/event-ring.ts';
 import { emptyRow } from '../../../engine/bgp/events/events.ts';
 import type { EventRow } from '../../../engine/bgp/port.ts';
 import { RemoteReactor, reactorBoot, serveReactor } from '../../../engine/bgp/remote.ts';
-import { systemClock } from '../../../engine/core/clock.ts';
+import { ManualClock, systemClock } from '../../../engine/core/clock.ts';
 import { RingReader, RingWriter, ringMemory } from '../../../engine/core/ring.ts';
 import { UPDATE } from './frames.ts';
 import { RecordingSink, Speaker, attributes, peerSettings, reactorSettings, toHex, until, update } from './lab.ts';
@@ -170,3 +170,41 @@ test('questions of the far end are answered by the near one: filters in both dir
   await remote.stop('');
   port1.close();
 });
+
+const WAITS: readonly (readonly [what: string, rows: number, then: 'wanted' | 'old' | 'nothing', handed: boolean])[] = [
+  ['rows wait while those who take them have enough', 10, 'nothing', false],
+  ['rows that waited are handed on when they are wanted', 10, 'wanted', true],
+  ['a row waits a tenth of a second at most', 10, 'old', true],
+  ['rows do not wait when half of the ring is full', 1000, 'nothing', true],
+];
+for (const [what, rows, then, handed] of WAITS) {
+  test(what, async () => {
+    const clock = new ManualClock();
+    const sink = Object.assign(new RecordingSink(), { ample: (): boolean => true });
+    const boot = reactorBoot(0, 65_536);
+    let hear: (word: unknown) => void = () => undefined;
+    const port = { postMessage: () => undefined, on: (_: string, listener: (word: unknown) => void) => (hear = listener) };
+    const remote = new RemoteReactor(port, boot, sink, clock);
+    const far = new RingSink(new RingWriter(boot.ring), {
+      wake: () => hear({ kind: 'wake' }),
+      report: () => undefined,
+      log: () => undefined,
+      question: () => Promise.resolve({ kind: 'accept' }),
+      needsEveryRow: () => false,
+      hold: () => undefined,
+    });
+    for (let id = 1; id <= rows; id++) far.event({ ...emptyRow(), kind: 'update', messageId: id, at: clock.wall() + 1 });
+    hear({ kind: 'wake' });
+    clock.advance(then === 'old' ? 60 : 30);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (then !== 'nothing') assert.equal(sink.rows.length, 0);
+    if (then === 'old') clock.advance(60);
+    if (then === 'wanted') {
+      sink.ample = () => false;
+      remote.goOn();
+    }
+    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(sink.rows.length > 0, handed);
+    if (handed && then !== 'nothing') assert.equal(sink.rows.length, rows);
+  });
+}

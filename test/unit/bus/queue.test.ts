@@ -541,3 +541,23 @@ test('text encoding: lines without a number, gaps as a line', async () => {
   assert.equal(sink.events[1], 'gap dropped 2 first 2 last 3\n');
   assert.deepEqual((JSON.parse(sink.events[2] ?? '') as Json)['meta'], { 'schema-version': 1, seq: 4 });
 });
+
+test('the bus has enough when every process that takes updates has; a person who watches wants all at once', async () => {
+  const { bus, turn } = bench();
+  assert.equal(bus.ample, false);
+  const sinks = [new TextSink(true), new TextSink(true)] as const;
+  const queue = { bytes: LIMIT } as const;
+  const handles = sinks.map((sink, i) => bus.attach(options(`p${i}`, sink, { queue })));
+  handles[0]?.subscribe({ events: ['update'] });
+  for (let i = 1; i <= 100; i++) bus.event(updateRow(i));
+  await turn();
+  assert.equal(bus.ample, true);
+  handles[1]?.subscribe({ events: ['state'] });
+  assert.equal(bus.ample, true);
+  const monitor = bus.monitor();
+  assert.equal(bus.ample, false);
+  monitor.close();
+  assert.equal(bus.ample, true);
+  handles[1]?.subscribe({ events: ['update'] });
+  assert.equal(bus.ample, false);
+});
