@@ -104,7 +104,8 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 export function loadTree(syntax: SyntaxTree, options: LoadOptions, findings = new Findings()): LoadResult {
   findings.follow();
   const root = branchOf(syntax.schema, syntax.children);
-  if (syntax.children.length === 0) findings.warn(NOWHERE, '', 'the configuration is empty: there is nothing to do');
+  if (syntax.children.length === 0 && !findings.failed)
+    findings.warn(NOWHERE, '', 'the configuration is empty: there is nothing to do');
   checkSchemaRules(root, findings, options.judged);
   findings.follow();
   const environment = readEnvironment(root, options, findings);

@@ -216,6 +216,7 @@ export class Candidate {
     let plan: Plan | undefined;
     try {
       const parser = new Parser(text, 'cli', this.#validators, findings);
+      parser.root = this.tree.schema;
       const head = { place: { line: 1, column: lead + 1 }, inactive: false, comments: [], blank: false };
       plan = new PathReader(parser, { schema: this.tree.schema, path: '' }, intent).read(head);
       const after = parser.lexer.peek();

@@ -58,7 +58,7 @@ export class Applier {
       if (!found.ok) return found;
       let block = found.statement as BlockLike | undefined;
       if (block === undefined) {
-        block = this.#create(step, plan);
+        block = this.#create(step);
         made ??= block;
         pending.push({ into, block });
         fresh = true;
@@ -156,10 +156,10 @@ export class Applier {
     return { ok: true, statement };
   }
 
-  #create(step: Step, plan: Plan): BlockLike {
+  #create(step: Step): BlockLike {
     const common = {
       name: step.schema.name,
-      place: { line: plan.head.place.line, column: plan.head.place.column },
+      place: { line: step.place.line, column: step.place.column },
       origin: this.#options.origin,
       inactive: step.inactive,
       comments: [],

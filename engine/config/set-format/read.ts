@@ -41,6 +41,7 @@ class SetReader {
 
   constructor(parser: Parser, tree: SyntaxTree) {
     this.#parser = parser;
+    parser.root = tree.schema;
     this.#tree = tree;
     this.#applier = new Applier({ origin: tree.origin, reading: true });
   }

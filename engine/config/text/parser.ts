@@ -24,7 +24,8 @@ import {
   type SyntaxTree,
 } from './syntax-tree.ts';
 import { decodeSecret, isSecret, SECRET_PREFIX } from '../secret.ts';
-import { canonical, checkNamed, checkValue, didYouMean } from './values.ts';
+import { fieldsOf, missingEnd, suggestion } from './suggest.ts';
+import { canonical, checkNamed, checkValue } from './values.ts';
 import { FAMILY_EXPECTED, type Validators } from '../rules/validators.ts';
 
 const MAXIMUM_SLANTED = 64;
@@ -81,6 +82,8 @@ export class Parser {
   /** Blocks whose closing brace stands left of their first word. */
   readonly #slanted: { readonly name: string; readonly open: Place; readonly close: Place }[] = [];
   readonly index = new StatementIndex();
+  /** The whole schema, for guesses at misplaced words. */
+  root: ContainerNode | undefined;
 
   constructor(text: string, origin: string, validators: Validators, findings: Findings) {
     this.#text = text;
@@ -94,6 +97,7 @@ export class Parser {
 
   file(tree: SyntaxTree): void {
     const where: Where = { schema: tree.schema, into: tree.children, path: '' };
+    this.root = tree.schema;
     while (true) {
       this.#statements(where, (head) => this.statement(where, head));
       const token = this.lexer.next();
@@ -161,14 +165,10 @@ export class Parser {
       this.findings.fault(place, '', '');
       return;
     }
-    const { schema } = where;
-    // Keys stand behind the name of the list, never inside.
-    const keys = schema.kind === 'list' ? schema.keys : [];
-    const names = schema.children.filter((child) => !keys.includes(child.name)).map((child) => child.name);
-    const hint = didYouMean(name, names);
+    const hint = suggestion(name, where.schema, this.root, where.path);
     const top = where.schema.name === '';
     const message = top ? `unknown top-level keyword: ${clamp(name)}` : `unknown field in ${where.schema.name}: ${clamp(name)}`;
-    const expected = hint === undefined && !top ? oneOf(names) : undefined;
+    const expected = hint === undefined && !top ? fieldsOf(where.schema) : undefined;
     this.findings.fault(place, join(where.path, name), message, { expected, hint });
   }
 
@@ -221,7 +221,7 @@ export class Parser {
     }
     const statement = { kind: 'leaf' as const, ...this.written(schema.name, head), place, schema, value: text };
     this.index.add(where.into, statement);
-    statement.trailing = this.end(path, head, isSecret(schema));
+    statement.trailing = this.end(path, head, isSecret(schema), schema, where.schema);
   }
 
   /** A secret that is stored encoded, in plain. */
@@ -251,13 +251,13 @@ export class Parser {
     if (before?.kind === 'leaf-list') {
       append(before.members, members);
       append(before.comments, head.comments);
-      const trailing = this.end(path, head);
+      const trailing = this.end(path, head, false, schema, where.schema);
       if (trailing !== '') before.comments.push(trailing);
       return;
     }
     const statement: LeafListStatement = { kind: 'leaf-list', ...this.written(schema.name, head), schema, members };
     this.index.add(where.into, statement);
-    statement.trailing = this.end(path, head);
+    statement.trailing = this.end(path, head, false, schema, where.schema);
   }
 
   /** Values up to the end of the statement. `raw` keeps brackets as members: the words are another language's; `nested`: those inside the first. */
@@ -278,6 +278,8 @@ export class Parser {
       if (token.kind !== 'word' && token.kind !== 'string') {
         const closes = token.kind === ']' || token.kind === ')';
         if (raw || (nested && open > (closes ? 0 : 1))) members.push({ text: token.text, inactive: false, place: token });
+        // What is in brackets is the whole list.
+        if (closes && open === 0 && !raw) break;
         continue;
       }
       const inactive = !raw && token.kind === 'word' && token.text.startsWith(INACTIVE) && token.text.length > INACTIVE.length;
@@ -430,17 +432,23 @@ export class Parser {
     for (const comment of token.comments) head.comments.push(comment.text);
   }
 
-  /** Takes the `;` of a statement; answers the comment behind it. What stands before the `;` instead is a fault. */
-  /** `secret`: what stands before may be half of one. */
-  end(path: string, head: Head, secret = false): string {
+  /**
+   * Takes the `;` of a statement; answers the comment behind it. What stands before the `;` instead is a fault. `secret`: what stands
+   * before may be half of one. `leaf` in `block`: what the statement was, to tell a missing `;` from a value without quotes.
+   */
+  end(path: string, head: Head, secret = false, leaf?: SchemaNode, block?: ParentNode): string {
     const token = this.lexer.peek();
     if (token.kind !== ';') {
-      if (token.kind !== 'end') {
-        if (secret)
-          this.findings.fault(token, path, 'expected ";" behind the value, found more words: quote it', { expected: '";"' });
-        else this.unexpected(token, path, '";"');
-        if (token.kind !== '}') this.recover();
+      if (token.kind === 'end') return '';
+      if (secret)
+        this.findings.fault(token, path, 'expected ";" behind the value, found more words: quote it', { expected: '";"' });
+      else {
+        const hint = missingEnd(token, leaf, block);
+        this.findings.fault(token, path, `expected ";", found ${describe(token)}`, { expected: '";"', hint });
+        // The next statement has begun.
+        if (token.kind === 'word' && block !== undefined && childOf(block, token.text) !== undefined) return '';
       }
+      if (token.kind !== '}') this.recover();
       return '';
     }
     this.lexer.next();
@@ -488,12 +496,4 @@ export function describe(token: Token): string {
   if (token.kind === 'end') return 'the end of the text';
   if (token.kind === ';' && token.implied) return 'the end of the line';
   return `"${clamp(token.text)}"`;
-}
-
-/** More names than this are no help in one line. */
-const NAMES = 12;
-
-function oneOf(names: readonly string[]): string | undefined {
-  if (names.length === 0) return undefined;
-  return `one of ${names.slice(0, NAMES).join(', ')}${names.length > NAMES ? ', …' : ''}`;
 }

@@ -31,7 +31,9 @@ export function effectivePeers(bgp: Branch, findings: Findings): readonly Effect
     peers.push({ name: entry.key, group, fields: new Reader(merge(defaults, joinBindings(entry))) });
   };
   for (const entry of entriesAt(bgp, 'peer')) {
-    if (!/^[A-Za-z_]/.test(entry.key)) {
+    // What is no name at all is a fault of the value, and said.
+    const said = findings.faults.some((one) => one.path === 'bgp/peer' && one.line === entry.place.line);
+    if (!said && !/^[A-Za-z_]/.test(entry.key)) {
       const message = `peer ${clamp(entry.key)}: outside a group the name of a peer begins with a letter or "_"`;
       findings.fault(entry.place, `bgp/peer/${entry.key}`, message);
     }

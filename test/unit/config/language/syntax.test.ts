@@ -261,6 +261,42 @@ const rows: readonly Row[] = [
   ['a group in a group', bgp('group a { group b { } }'), 1, 'unknown field in group: group'],
   ['free keys', 'environment { log { level warn; bgp.routes debug; anything.else info; } }', 0, ''],
 
+  // What to do about it
+  [
+    'a semicolon is missing before a field',
+    bgp(peer({ local: 'ip 10.0.0.1 accept false;' })),
+    1,
+    'found "accept" (a ";" is needed before accept)',
+  ],
+  [
+    'a semicolon is missing after a list',
+    bgp(peer({ rest: 'process inject { receive [ update ] send [ update ]; }' }), PLUGIN),
+    1,
+    'found "send" (a ";" is needed before send)',
+  ],
+  ['and what follows is read', bgp(peer({ local: 'ip 10.0.0.1 accept flase;' })), 1, 'accept: "flase" is not one of true, false'],
+  [
+    'quotes are missing',
+    bgp(peer({ rest: 'description to the lab;' })),
+    1,
+    'found "the" (a value with blanks is written in quotes)',
+  ],
+  ['a block of another block', bgp(peer({ rest: 'family { }' })), 1, 'unknown field in peer: family (it stands in session)'],
+  [
+    'a leaf of another block',
+    bgp(peer({ session: 'receive-hold-time 9;' })),
+    1,
+    'unknown field in session: receive-hold-time (it stands in timer)',
+  ],
+  ['a block below another', 'peer edge { }', 1, 'unknown top-level keyword: peer (it stands in bgp)'],
+  ['the word of another program', 'neighbor 10.0.0.1 { }', 1, 'unknown top-level keyword: neighbor (here it is bgp peer NAME)'],
+  [
+    'the word of an older release',
+    bgp(peer({ rest: 'hold-time 9;' })),
+    1,
+    'unknown field in peer: hold-time (here it is timer receive-hold-time)',
+  ],
+
   // Inactive
   [
     'an inactive peer is not looked at',
