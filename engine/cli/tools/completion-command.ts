@@ -1,4 +1,5 @@
 /** `zest completion bash|zsh|fish`: a script for the shell, and behind it the candidates for a line (`completion words`). */
+import { Writable } from 'node:stream';
 import { ask } from '../client.ts';
 import { visible } from '../answers/escape.ts';
 import { EXIT, type CliIo } from '../io.ts';
@@ -55,12 +56,16 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
       ' ',
     ),
   bgp: ['decode', 'encode'],
+  plugin: ['init', 'check'],
   signal: ['reload', 'stop', 'status'],
   completion: Object.keys(SCRIPTS),
   env: ['list', 'get'],
   doctor: ['--json', '--verbose'],
   schema: ['list', 'show', 'methods', 'events', 'check'],
 };
+
+/** Words of ours that the daemon has commands below as well. */
+const SHARED: readonly string[] = ['bgp', 'plugin'];
 
 export const COMPLETION_HELP = `zest completion bash|zsh|fish — print a completion script
 
@@ -100,10 +105,12 @@ async function candidates(words: readonly string[], io: CliIo, options: GlobalOp
   const partial = (words.at(-1) ?? '').toLowerCase();
   const done = words.slice(0, -1);
   const [first] = done;
-  const own =
-    first === undefined || first === 'bgp' || Object.hasOwn(VERBS, first) ? await ownCandidates(first, done.length) : [];
+  if (partial.startsWith('-')) return (await optionsAfter(done, io)).filter(({ word }) => word.startsWith(partial));
+  const own = first === undefined || Object.hasOwn(VERBS, first) ? await ownCandidates(first, done.length) : [];
   const daemons =
-    first !== undefined && Object.hasOwn(VERBS, first) && first !== 'bgp' ? [] : await daemonCandidates(words, io, options);
+    first !== undefined && Object.hasOwn(VERBS, first) && !SHARED.includes(first)
+      ? []
+      : await daemonCandidates(words, io, options);
   const seen = new Set<string>();
   return [...own, ...daemons]
     .filter(({ word }) => word !== '|' && word.toLowerCase().startsWith(partial) && !seen.has(word) && seen.add(word).size > 0)
@@ -114,6 +121,38 @@ async function ownCandidates(first: string | undefined, depth: number): Promise<
   if (first !== undefined) return depth === 1 ? (VERBS[first] ?? []).map((word) => ({ word, help: '' })) : [];
   const { SUBCOMMAND_NAMES } = await import('../main.ts');
   return SUBCOMMAND_NAMES.map((word) => ({ word, help: '' }));
+}
+
+/** The options that the help of the command names: those of every command, and of its verb's lines where it has verbs. */
+async function optionsAfter(done: readonly string[], io: CliIo): Promise<readonly Candidate[]> {
+  const [first = '', verb = ''] = done.filter((word) => !word.startsWith('-'));
+  const verbs = (Object.hasOwn(VERBS, first) ? VERBS[first] : undefined) ?? [];
+  const general = (await helpOf(['help'], io)).filter((line) => !/^ +zest /.test(line));
+  const own = first === '' ? [] : await helpOf([first, '--help'], io);
+  const deeper = verbs.includes(verb) ? await helpOf([first, verb, '--help'], io) : [];
+  const found = new Map<string, string>();
+  for (const line of [...general, ...own, ...(deeper.join() === own.join() ? [] : deeper)]) {
+    const named = verbs.filter((one) => new RegExp(`^ +(?:\\S+ · )?${one}\\b|${one}:|· ${one}\\b`).test(line));
+    if (named.length > 0 && !named.includes(verb)) continue;
+    const help = /^ +(?:-\w, )?--\S+(?: \S+)*? {2,}(\S.*)$/.exec(line)?.[1] ?? '';
+    for (const [, option = ''] of line.matchAll(/(?<![\w-])(--[a-z][a-z0-9-]*)/g))
+      if (help !== '' || !found.has(option)) found.set(option, help);
+  }
+  return [...found].map(([word, help]) => ({ word, help })).sort((a, b) => (a.word < b.word ? -1 : 1));
+}
+
+async function helpOf(words: readonly string[], io: CliIo): Promise<readonly string[]> {
+  const { main } = await import('../main.ts');
+  const chunks: string[] = [];
+  const sink = (into: string[]): Writable =>
+    new Writable({
+      write: (chunk, _encoding, then) => {
+        into.push(String(chunk));
+        then();
+      },
+    });
+  await main(words, { ...io, stdout: sink(chunks), stderr: sink([]) });
+  return chunks.join('').split('\n');
 }
 
 async function daemonCandidates(words: readonly string[], io: CliIo, options: GlobalOptions): Promise<readonly Candidate[]> {

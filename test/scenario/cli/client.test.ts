@@ -39,6 +39,12 @@ for (const [args, code, stdout, stderr] of [
   [['schema', 'events'], 0, /committed/, /^$/],
   [['help', 'rib', 'routes'], 0, /rib routes/, /^$/],
   [['completion', 'words', '--', 'peer', 'edge', 'det'], 0, /^detail\tSettings, state and counters of peers\n$/, /^$/],
+  [['completion', 'words', '--', 'config', 'migrate', '--f'], 0, /^--format\t.*\n$/, /^$/],
+  [['completion', 'words', '--', 'config', 'fmt', '--check'], 0, /^--check\t\n$/, /^$/],
+  [['completion', 'words', '--', 'config', 'validate', '--check'], 0, /^$/, /^$/],
+  [['completion', 'words', '--', 'lab', '--announce'], 0, /^--announce\tannounce N/, /^$/],
+  [['completion', 'words', '--', '--so'], 0, /^--socket\tcontrol socket/, /^$/],
+  [['completion', 'words', '--', 'plugin', ''], 0, /^check\t\ninit\t\nlist\t/, /^$/],
   [['completion', 'words', '--', 'sta'], 0, /^status\t/, /^$/],
 ] as const) {
   test(`zest ${args.join(' ')}`, async () => {
