@@ -17,7 +17,14 @@ export interface Ordered {
 
 export type OrderResult<T> =
   | { readonly ok: true; readonly nodes: readonly T[] }
+  /** Nodes that wait for each other; none = the nodes name so many resources of each other that no order was looked for. */
   | { readonly ok: false; readonly cycle: readonly string[] };
+
+/**
+ * Resources looked at while one order is made. Thousands that all make and use the same resource wait for each other by the square of their
+ * number, and the engine would stand still meanwhile.
+ */
+export const MAX_MATCHES = 500_000;
 
 /** From what others stand on to what stands on others. */
 const KINDS = ['interface', 'bridge-member', 'tunnel', 'sysctl', 'address', 'dhcp', 'static-route', 'listener', 'peer'];
@@ -25,6 +32,7 @@ const VERBS = ['create', 'modify', 'destroy'];
 
 export function inOrder<T extends Ordered>(nodes: readonly T[]): OrderResult<T> {
   const followers = edges(nodes);
+  if (followers === undefined) return { ok: false, cycle: [] };
   const waitsFor = new Map<T, number>(nodes.map((node) => [node, 0]));
   for (const targets of followers.values()) for (const node of targets) waitsFor.set(node, (waitsFor.get(node) ?? 0) + 1);
   const place = new Map([...nodes].sort(compareFree(nodes)).map((node, i) => [node, i]));
@@ -80,8 +88,8 @@ function unmade(node: Ordered): readonly ResourceRef[] {
   return node.target === undefined ? node.produces : [...node.produces, node.target];
 }
 
-/** Node → those that must come later. */
-function edges<T extends Ordered>(nodes: readonly T[]): ReadonlyMap<T, ReadonlySet<T>> {
+/** Node → those that must come later; `undefined` = more than `MAX_MATCHES`. */
+function edges<T extends Ordered>(nodes: readonly T[]): ReadonlyMap<T, ReadonlySet<T>> | undefined {
   const followers = new Map<T, Set<T>>();
   const before = (first: T, second: T): void => {
     if (first === second) return;
@@ -91,13 +99,19 @@ function edges<T extends Ordered>(nodes: readonly T[]): ReadonlyMap<T, ReadonlyS
   };
   const makers = new ResourceIndex<T>();
   const takers = new ResourceIndex<T>();
+  const tooMany = (): boolean => makers.work + takers.work > MAX_MATCHES;
   for (const node of nodes) {
+    if (tooMany()) return undefined;
     for (const ref of made(node)) makers.add(ref, node);
     for (const ref of unmade(node)) takers.add(ref, node);
   }
   for (const node of nodes) {
-    for (const ref of node.consumes) consumed(node, ref, makers, takers, before);
+    for (const ref of node.consumes) {
+      if (tooMany()) return undefined;
+      consumed(node, ref, makers, takers, before);
+    }
     for (const ref of made(node)) {
+      if (tooMany()) return undefined;
       // What is made again in the same place is taken away first; what moves to another interface too, unless it may live twice.
       for (const taker of takers.find(ref)) if (!isDualMove(taker, node)) before(taker, node);
       for (const taker of takers.find(ref, isMoved)) if (!taker.allowDual && !node.allowDual) before(taker, node);

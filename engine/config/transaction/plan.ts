@@ -2,7 +2,7 @@
 // steps; and every reason why there is none.
 import type { ConfigOperation } from '../../../yang/generated/methods.ts';
 import type { Share } from './changes.ts';
-import { inOrder, type Ordered } from './order.ts';
+import { inOrder, MAX_MATCHES, type Ordered } from './order.ts';
 import type { EngineStep, Participant } from './participant.ts';
 import { isBlank } from './resources.ts';
 
@@ -110,12 +110,26 @@ export function engineNode(step: EngineStep): PlanNode {
 export function planOf(nodes: readonly PlanNode[]): PlanResult {
   const sorted = inOrder(nodes);
   if (sorted.ok) return sorted;
+  if (sorted.cycle.length === 0)
+    return {
+      ok: false,
+      plugin: busiest(nodes),
+      message: `operations name each other's resources more than ${MAX_MATCHES} times`,
+    };
   const first = nodes.find((node) => node.id === sorted.cycle[0]);
   return {
     ok: false,
     plugin: first === undefined ? '' : ownerOf(first),
     message: `operations wait for each other: ${sorted.cycle.slice(0, 8).join(', ')}${sorted.cycle.length > 8 ? ', …' : ''}`,
   };
+}
+
+/** Whose operations name the most resources. */
+function busiest(nodes: readonly PlanNode[]): string {
+  const counts = new Map<string, number>();
+  for (const node of nodes)
+    counts.set(ownerOf(node), (counts.get(ownerOf(node)) ?? 0) + node.produces.length + node.consumes.length);
+  return [...counts].reduce(([most, count], [name, own]) => (own > count ? [name, own] : [most, count]), ['', -1])[0];
 }
 
 export function ownerOf(node: PlanNode): string {

@@ -35,9 +35,12 @@ export function isMoved(one: ResourceRef, other: ResourceRef): boolean {
 /** Finds the entries whose resource may be the one asked for, without looking at all of them. */
 export class ResourceIndex<T> {
   readonly #entries = new Map<string, { readonly ref: ResourceRef; readonly value: T }[]>();
+  /** Entries that were put in or looked at. */
+  work = 0;
 
   add(ref: ResourceRef, value: T): void {
     for (const key of keysOf(ref)) {
+      this.work++;
       const list = this.#entries.get(key);
       if (list === undefined) this.#entries.set(key, [{ ref, value }]);
       else list.push({ ref, value });
@@ -47,8 +50,11 @@ export class ResourceIndex<T> {
   /** Values whose resource is the same by `test`, each once. */
   find(ref: ResourceRef, test: (one: ResourceRef, other: ResourceRef) => boolean = isSame): ReadonlySet<T> {
     const found = new Set<T>();
-    for (const key of keysOf(ref))
-      for (const entry of this.#entries.get(key) ?? []) if (test(entry.ref, ref)) found.add(entry.value);
+    for (const key of keysOf(ref)) {
+      const list = this.#entries.get(key) ?? [];
+      this.work += 1 + list.length;
+      for (const entry of list) if (test(entry.ref, ref)) found.add(entry.value);
+    }
     return found;
   }
 }

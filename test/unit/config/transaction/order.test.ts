@@ -96,6 +96,26 @@ for (const [name, nodes, order] of rows) {
   });
 }
 
+test('so many that name one resource that nobody could wait for their order are refused, many that name their own are not', () => {
+  const consumes = [peer('one')];
+  const crowd = (count: number): Ordered[] =>
+    Array.from({ length: count }, (_, i) =>
+      node(`n${i}`, i % 2 === 0 ? 'create' : 'modify', undefined, {
+        produces: i % 2 === 0 ? consumes : [],
+        consumes: i % 2 === 0 ? [] : consumes,
+      }),
+    );
+  assert.equal(inOrder(crowd(500)).ok, true);
+  assert.deepEqual(inOrder(crowd(10_000)), { ok: false, cycle: [] });
+  const names = Array.from({ length: 5000 }, (_, i) => peer(`p${i}`));
+  assert.deepEqual(inOrder(Array.from({ length: 1000 }, (_, i) => node(`n${i}`, 'create', undefined, { consumes: names }))), {
+    ok: false,
+    cycle: [],
+  });
+  const own = names.flatMap((ref, i) => [node(`c${i}`, 'create', ref), node(`m${i}`, 'modify', ref, { consumes: [ref] })]);
+  assert.equal(inOrder(own).ok, true);
+});
+
 test('a cycle names who is in it or behind it', () => {
   const result = inOrder([
     node('a', 'create', peer('a'), { consumes: [peer('b')] }),
