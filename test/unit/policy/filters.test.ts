@@ -7,6 +7,7 @@ import { compile as communityMatch } from '../../../plugins/bgp-filter-community
 import { compile as modify } from '../../../plugins/bgp-filter-modify/index.ts';
 import { compile as prefixList } from '../../../plugins/bgp-filter-prefix/index.ts';
 import { compile as role } from '../../../plugins/bgp-role/index.ts';
+import { CommunitySet } from '../../../sdk/policy/community-set.ts';
 import { plainContext } from '../../../sdk/wire/context.ts';
 import { IPV4_UNICAST, IPV6_UNICAST } from '../../../sdk/wire/family.ts';
 import { judge, said } from '../../support/policy-draft.ts';
@@ -358,4 +359,35 @@ test('an UPDATE that only withdraws, and an End-of-RIB, are not looked at', () =
   for (const message of [update({ withdrawn: nlri('10.0.0.0/8') }), update({}), hex('ff'.repeat(16) + '00170200000000')]) {
     assert.deepEqual(judge(filter, message, CONTEXT), { message, changed: false, removed: [] });
   }
+});
+
+test('a set knows its own communities and no others, whatever its size; each has its number', () => {
+  for (const count of [0, 1, 2, 3, 9, 1000, 20_000]) {
+    const set = new CommunitySet(
+      'large',
+      Array.from({ length: count }, (_, i) => `64500:${i}:${i % 7}`),
+    );
+    assert.equal(set.size, count);
+    const one = new Uint8Array(12);
+    for (let i = 0; i < count; i++) assert.equal(set.indexOf(set.bytes, i * 12), i);
+    for (let i = 0; i < 1000; i++) {
+      new DataView(one.buffer).setUint32(4, count + i);
+      assert.equal(set.indexOf(one, 0), -1);
+    }
+  }
+});
+
+test('community-match: of twenty thousand entries and a thousand communities the first entry decides, among kinds too', () => {
+  const entry = [
+    ['1:2:3', { type: 'large', action: 'accept' }],
+    ...Array.from({ length: 20_000 }, (_, i) => [`1:${i}`, { type: 'standard', action: i === 777 ? 'accept' : 'reject' }]),
+  ];
+  const filter = communityMatch({ entry });
+  const carried = (from: number): string =>
+    Array.from({ length: 1000 }, (_, i) => `0001${(from + 999 - i).toString(16).padStart(4, '0')}`).join('');
+  const large = attribute('c020', '000000010000000200000003');
+  assert.equal(accepts(filter, route(MANDATORY + attribute('d008', carried(777)))), true);
+  assert.equal(accepts(filter, route(MANDATORY + attribute('d008', carried(776)))), false);
+  assert.equal(accepts(filter, route(MANDATORY + attribute('d008', carried(20_000)))), false);
+  assert.equal(accepts(filter, route(MANDATORY + attribute('d008', carried(776)) + large)), true);
 });
