@@ -343,7 +343,9 @@ export class Commits implements ConfigControl {
   async #impact(before: RunningConfig, after: RunningConfig): Promise<Impact> {
     const { transactions, established, preview } = this.#parts;
     const check = await this.#parts.inTurn(() => transactions.check(after));
-    return impactOf({ before, after, check, routes: await preview(after), up: await established() });
+    // A candidate that is refused already is tried no further.
+    const trial = check.ok ? await transactions.tryNew(after, check.diff) : [];
+    return impactOf({ before, after, check, routes: await preview(after), trial, up: await established() });
   }
 
   #lastOf(version: string): string {

@@ -40,11 +40,13 @@ export interface ImpactParts {
   readonly after: RunningConfig;
   readonly check: CheckOutcome;
   readonly routes: readonly RouteChanges[];
+  /** Of the plugins that only the candidate names, or names otherwise. */
+  readonly trial: readonly PluginOutcome[];
   /** Names of peers with a session. */
   readonly up: ReadonlySet<string>;
 }
 
-export function impactOf({ before, after, check, routes, up }: ImpactParts): Impact {
+export function impactOf({ before, after, check, routes, trial, up }: ImpactParts): Impact {
   const { diff } = check;
   const plain = (impact: 'added' | 'removed') => (peer: string) => ({ peer, impact, established: up.has(peer), leaves: [] });
   const changed = diff.peers.changed.map(({ name, leaves }): PeerImpact => {
@@ -56,14 +58,19 @@ export function impactOf({ before, after, check, routes, up }: ImpactParts): Imp
     changes: statementChanges(before, after),
     peers: [...changed, ...diff.peers.added.map(plain('added')), ...diff.peers.removed.map(plain('removed'))],
     routes,
-    plugins: check.plugins,
+    plugins: [...check.plugins, ...trial],
     pluginsStarted: diff.plugins.added,
     pluginsStopped: diff.plugins.removed,
     pluginsReplaced: diff.plugins.changed,
     restart: diff.restart,
     overridden: diff.overridden,
-    refused: check.ok ? '' : check.error,
+    refused: check.ok ? refusalOf(trial) : check.error,
   };
+}
+
+function refusalOf(trial: readonly PluginOutcome[]): string {
+  const one = trial.find(({ state }) => state === 'refused');
+  return one === undefined ? '' : `plugin ${one.name}: ${one.error}`;
 }
 
 /** As the reactor will take it; other import filters have the peer asked for its routes again. */
@@ -96,7 +103,9 @@ export function impactLines(impact: Impact): readonly string[] {
     ...routeLine(peer, 'changed', changed),
     ...routeLine(peer, 'withdrawn', withdrawn),
   ];
-  const said = plugins.map(({ name, state, error }) => `plugin ${name}: ${state}${error === '' ? '' : ` (${error})`}`);
+  const said = plugins.map(({ name, state, error }) =>
+    state === 'not-asked' ? `plugin ${name}: ${error}` : `plugin ${name}: ${state}${error === '' ? '' : ` (${error})`}`,
+  );
   return [
     ...(impact.refused === '' ? [] : [`refused: ${impact.refused}`]),
     ...of('removed', 'removed, its session ends'),

@@ -9,11 +9,13 @@ import type { PluginOutcome } from '../config/transaction/outcomes.ts';
 import { Transaction, TransactionIds, type TransactionResult } from '../config/transaction/transaction.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigEvents } from './config-events.ts';
+import { verifyFresh } from './fresh-verify.ts';
 import { bindingsByPeer, bindingsWith, needs } from './config-in-force.ts';
 import { applyPeers, ConfigSteps, type StepParts } from './config-steps.ts';
 import { PluginParticipant } from './plugin-participant.ts';
 import { refilter } from './questions.ts';
 import { RestartNeeds } from './restart-needs.ts';
+import { tryPlugins } from './trial.ts';
 
 export interface TransactionParts extends StepParts {
   readonly clock: Clock;
@@ -41,6 +43,8 @@ export class Transactions {
   readonly #events: ConfigEvents;
   readonly #ids = new TransactionIds();
   readonly #restart: RestartNeeds;
+  /** One trial at a time. */
+  #trying: Promise<unknown> = Promise.resolve();
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
@@ -73,6 +77,11 @@ export class Transactions {
     }
     const refused = await this.#begin(before, candidate, [...diff.plugins.added, ...diff.plugins.changed]);
     if (refused !== undefined) return { ok: false, errors: [refused], detail: { 'transaction-id': id } };
+    const objection = await this.#askFresh(candidate);
+    if (objection !== undefined) {
+      await this.#giveUp(before);
+      return { ok: false, errors: [objection, `transaction ${id}`], detail: { 'transaction-id': id, phase: 'verify' } };
+    }
     const stopped: string[] = [];
     const result = await this.#transact(id, candidate, steps, leavingOf(diff), stopped, persist);
     configs.candidate = undefined;
@@ -109,6 +118,15 @@ export class Transactions {
     return { ok: false, diff, plugins, error: `${plugin === '' ? '' : `plugin ${plugin}: `}${phase}: ${message}` };
   }
 
+  /** The same of plugins that only the candidate names; started for a trial. Nothing of the daemon waits for it. */
+  tryNew(candidate: RunningConfig, { plugins }: ConfigDiff): Promise<readonly PluginOutcome[]> {
+    const { clock, log, signal, host } = this.#parts;
+    const parts = { clock, log, signal, surroundings: host.surroundings };
+    const asked = this.#trying.then(() => tryPlugins(candidate, plugins.added, plugins.changed, parts));
+    this.#trying = asked.catch(() => undefined);
+    return asked;
+  }
+
   /** Those of the text, and what its filter chains name that no plugin offers. */
   #warnings(ofText: readonly string[]): readonly string[] {
     return [...ofText, ...this.#parts.questions.undeclared()];
@@ -123,6 +141,17 @@ export class Transactions {
     if (outcome.ok) return undefined;
     await this.#giveUp(before);
     return `plugin ${outcome.plugin}: ${outcome.reason}`;
+  }
+
+  /** Those who have started for the candidate say what they make of it; the first objection. */
+  async #askFresh(candidate: RunningConfig): Promise<string | undefined> {
+    const { host, clock, signal } = this.#parts;
+    for (const plugin of host.running()) {
+      if (host.kindOf(plugin.name) !== 'external' || !host.changeover.isFresh(plugin.name)) continue;
+      const ack = await verifyFresh(new PluginParticipant(plugin, host, clock), candidate, signal);
+      if (ack !== undefined && ack.code !== 'ok') return `plugin ${plugin.name}: verify: ${ack.error}`;
+    }
+    return undefined;
   }
 
   #transact(

@@ -20,7 +20,7 @@ import { PluginFault, STAGES } from './fault.ts';
 import type { Placement } from './startup/launch.ts';
 import { type LifeContext, PluginLife, type PluginKind, type PluginState } from './life.ts';
 import type { PluginLink } from './link.ts';
-import type { HostOptions } from './options.ts';
+import type { HostOptions, Surroundings } from './options.ts';
 import { firstPhases, latePhase, type Phase, type StartupNeeds } from './startup/plan.ts';
 import { type FailurePolicy, Registry } from './registry/registration.ts';
 import { maySend, Roles } from './registry/roles.ts';
@@ -192,6 +192,10 @@ export class PluginHost implements NlriCaller {
   restart(name: string, reason: string): void {
     const life = this.#lives.get(name);
     if (life !== undefined) void this.#supervisor.revive(life, new PluginFault('plugin-broken', reason, 6));
+  }
+
+  get surroundings(): Surroundings {
+    return this.#options;
   }
 
   /** Plugins that can be asked now, with what they declared. */

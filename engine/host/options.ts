@@ -47,3 +47,9 @@ export interface HostOptions {
   /** A plugin is in another state: who runs, and so what is declared, may have changed. */
   readonly onMoved?: (() => void) | undefined;
 }
+
+/** What a second host needs to start the same programs in the same place. */
+export type Surroundings = Pick<
+  HostOptions,
+  'configFolder' | 'binFolder' | 'environment' | 'relayLevel' | 'stageTimeoutMs' | 'scrub'
+>;

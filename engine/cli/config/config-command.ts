@@ -52,7 +52,8 @@ each program is started with ZE_PLUGIN_MODE=declare for at most 5 s. Else nothin
 
 Of the running daemon:
 
-  check [FILE|-]                      what a commit would do: sessions, routes, plugins; nothing is applied
+  check [FILE|-]                      what a commit would do: sessions, routes, plugins; nothing is applied. The programs of new plugins
+                                      are started for a trial (ZEST_PLUGIN_TRIAL=1), asked, and ended
   commit [FILE|-] [-m TEXT]           put it in force: the daemon's own file as it is now, or FILE
     --confirmed SECONDS               taken back by itself unless confirm comes (1 to 3600)
   confirm · abort                     keep the commit that waits, or take it back at once

@@ -1,7 +1,7 @@
 // What became of each plugin in a transaction, for reports and people.
 import type { AckCode } from './participant.ts';
 
-export type PluginState = 'pending' | 'verified' | 'applied' | 'committed' | 'refused' | 'rolled-back' | 'broken';
+export type PluginState = 'pending' | 'verified' | 'applied' | 'committed' | 'refused' | 'rolled-back' | 'broken' | 'not-asked';
 
 export interface PluginOutcome {
   readonly name: string;

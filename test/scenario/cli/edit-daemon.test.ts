@@ -269,12 +269,9 @@ describe('the editor on a running daemon', { timeout: 180_000 }, () => {
       await first.line('set bgp peer one description "of the first"');
       await second.line('set acme interval 9');
       assert.match(await first.line('commit'), /revision \d+/);
-      assert.match(await second.line('status'), /was changed by somebody else since it was loaded: rebase or discard/);
+      assert.match(await second.line('status'), /is not what it was when it was loaded[^]*: rebase or discard/);
       const told = await second.line('commit');
-      assert.match(
-        told,
-        /error: not committed: the running daemon \(zest\.conf\) was changed by somebody else since it was loaded/,
-      );
+      assert.match(told, /error: not committed: another configuration is in force since this one was loaded: a commit of ann/);
       assert.match(told, /rebase[^]*discard/);
       assert.match(await second.line('rebase'), /1 of your lines stand on what is in force now/);
       assert.match(await second.line('commit'), /revision \d+/);
