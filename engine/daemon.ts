@@ -372,7 +372,15 @@ class Daemon {
       throw new Error(`plugin ${outcome.plugin}: ${outcome.reason}`);
     }
 
-    const configRoutes = new ConfigRoutes(parser, codecs, originations, rootLog.log('config'));
+    const configRoutes = new ConfigRoutes(
+      parser,
+      codecs,
+      {
+        originate: (batch) => originations.originate(batch),
+        judge: (peer, filters, message) => reactor.judge(peer, filters, message),
+      },
+      rootLog.log('config'),
+    );
     const parts = { configs, clock, signal: this.#stopping.signal, reactor, bus, host, questions, configRoutes, rootLog, log };
     const transactions = new Transactions(parts);
     const commits = new Commits({
@@ -394,6 +402,7 @@ class Daemon {
     closers.push(() => commits.close());
     this.#running = { reactor, bus, transactions, commits };
     await applyPeers(parts, config.reactor);
+    bus.onUp((peer) => void configRoutes.again(peer));
     peersThere();
     if (bus.writesUpdates) await warmUpEvents(registry, rootLog.log('bus'));
     await reactor.start();

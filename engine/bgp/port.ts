@@ -42,6 +42,8 @@ export interface ProcessBinding {
 export interface StaticUpdate {
   /** The canonical command text: `update text origin igp next-hop self … nlri ipv4/unicast add …`. */
   readonly command: string;
+  /** A reference as in a chain: the route is announced when this filter accepts it, and as the filter changes it. */
+  readonly filter?: string | undefined;
 }
 
 /** A capability a plugin asked to be put into the OPEN (stage 3). `peers` empty = all. */
@@ -441,6 +443,8 @@ export interface ReactorPort {
   originate(batch: readonly Origination[]): Promise<readonly OriginationResult[]>;
   /** The same for many commands at once, as columns. */
   originateBatch(batch: OriginationBatch): Promise<OriginationCounts>;
+  /** What a chain of export filters makes of an UPDATE (4-octet AS numbers, no path identifiers) for this peer; undefined: it rejects it. */
+  judge(peer: number, filters: readonly string[], message: Uint8Array): Promise<Uint8Array | undefined>;
   /** Withdraws everything `owner` has announced. */
   disown(owner: string): Promise<void>;
   /** Ids are consumed whatever the result. `destinations` are peer indices. */

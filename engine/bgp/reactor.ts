@@ -6,6 +6,7 @@
 import type * as net from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
+import { plainContext } from '../../sdk/wire/context.ts';
 import { familyName, nameFamily } from '../../sdk/wire/family.ts';
 import { ADMINISTRATIVE_SHUTDOWN, BFD_DOWN, OTHER_CONFIGURATION_CHANGE, PEER_DECONFIGURED } from '../../sdk/wire/notification.ts';
 import type { Clock } from '../core/clock.ts';
@@ -15,6 +16,7 @@ import { KnownBlocks } from './receive/known-blocks.ts';
 import { Listeners } from './session/listener.ts';
 import type { ListenAddress } from './session/listener.ts';
 import { HELD_BY_CONSUMER, HELD_BY_OPERATOR, HELD_BY_RING, Peer } from './session/peer.ts';
+import { stepsOf } from './filter/filter-steps.ts';
 import type { FilterStep } from './filter/pipeline.ts';
 import { Plane } from './plane.ts';
 import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
@@ -233,6 +235,26 @@ export class Reactor implements ReactorPort {
       return peer !== undefined && congestion.has(peer);
     };
     await this.#until(() => ![...all].some(congested), FLUSH_PATIENCE);
+  }
+
+  async judge(index: number, filters: readonly string[], message: Uint8Array): Promise<Uint8Array | undefined> {
+    const { peers, policies, questions } = this.#plane;
+    const peer = peers.get(index);
+    if (peer === undefined) return undefined;
+    const { localAs, remoteAs: peerAs, families } = peer.settings;
+    const context = plainContext({
+      ebgp: localAs !== peerAs,
+      localAs,
+      peerAs,
+      families: families.map(({ family }) => family),
+    });
+    let bytes = message;
+    for (const step of stepsOf(peer, 'export', { arriving: context, replaced: context }, policies, questions, filters)) {
+      const verdict = await step.run({ peer: index, bytes, at: 0, length: bytes.length });
+      if (verdict.kind === 'replace') bytes = verdict.message;
+      else if (verdict.kind !== 'accept') return undefined;
+    }
+    return bytes;
   }
 
   disown(owner: string): Promise<void> {

@@ -91,6 +91,7 @@ const METHODS: ReadonlySet<string> = new Set<Method>([
   'refresh',
   'originate',
   'originateBatch',
+  'judge',
   'disown',
   'forwardCached',
   'releaseCached',
@@ -253,6 +254,9 @@ export class RemoteReactor implements ReactorPort {
   }
   originateBatch(batch: OriginationBatch): Promise<OriginationCounts> {
     return this.#call('originateBatch', batch);
+  }
+  judge(peer: number, filters: readonly string[], message: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#call('judge', peer, filters, message);
   }
   disown(owner: string): Promise<void> {
     return this.#call('disown', owner);

@@ -111,6 +111,7 @@ export class EventBus {
   readonly #encoder: EventEncoder;
   readonly #peers = new Peers();
   readonly #established = new Established();
+  #up: (peer: number) => void = () => undefined;
   readonly #rows: StructuredPool;
   readonly #schedule: (action: () => void) => void;
   readonly #pressure: Pressure;
@@ -192,7 +193,10 @@ export class EventBus {
     const peer = this.#peers.at(row.peer);
     this.types.count(BGP, row.kind);
     this.recent.note(row.at, BGP, row.kind, row.direction, peer.name, row.messageId);
-    if (row.kind === 'state' || row.kind === 'negotiated') this.#established.note(row);
+    if (row.kind === 'state' || row.kind === 'negotiated') {
+      this.#established.note(row);
+      if (row.state === 'up') this.#up(row.peer);
+    }
     const said = row.kind === 'state' ? this.#withRoles(row, peer) : row;
     this.#encoder.begin(said, peer, answered);
     const inOrder = row.kind === 'state' || row.kind === 'eor';
@@ -217,6 +221,11 @@ export class EventBus {
     }
     if (this.#monitors.size > 0) this.#tap(row, peer);
     this.#later();
+  }
+
+  /** For the engine itself: a session has come up. One listener. */
+  onUp(listener: (peer: number) => void): void {
+    this.#up = listener;
   }
 
   peers(list: readonly PeerIdentity[]): void {

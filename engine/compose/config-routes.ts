@@ -1,13 +1,14 @@
 // The routes of `update { }` blocks: announced under the owner `config`, followed when the configuration changes. Blocks are compared route
 // by route: what says the same as before is not sent again, what says something else is announced over the old one, and only what no block
-// says any more is withdrawn.
+// says any more is withdrawn. A default route may have a filter, which is asked whenever the routes are brought to what they should be.
 import { viewOf } from '../../sdk/wire/bytes.ts';
 import { entryLength } from '../../sdk/wire/nlri/syntax.ts';
-import type { Origination, PeerIdentity, PeerSettings, ReactorPort } from '../bgp/port.ts';
+import type { Origination, PeerIdentity, PeerSettings, ReactorPort, StaticUpdate } from '../bgp/port.ts';
 import type { NlriCaller } from '../codec/registry.ts';
 import type { RouteCommands } from '../codec/route-command.ts';
 import type { Log } from '../core/log.ts';
 import { labelBytes, nlriText } from './config-route-text.ts';
+import { defaultMessage, judgedRoute } from './default-route.ts';
 
 export const CONFIG_OWNER = 'config';
 
@@ -43,14 +44,17 @@ const NONE = new Uint8Array(0);
 export class ConfigRoutes {
   readonly #parser: RouteCommands;
   readonly #caller: NlriCaller;
-  readonly #reactor: Pick<ReactorPort, 'originate'>;
+  readonly #reactor: Pick<ReactorPort, 'originate' | 'judge'>;
   readonly #log: Log;
   /** What each peer was given, by index. */
   readonly #given = new Map<number, readonly Block[]>();
   /** Blocks in use, by command text. */
   #blocks = new Map<string, Block>();
+  /** Peers with a filter to be asked, by index. */
+  readonly #judged = new Map<number, PeerSettings>();
+  #turn: Promise<void> = Promise.resolve();
 
-  constructor(parser: RouteCommands, caller: NlriCaller, reactor: Pick<ReactorPort, 'originate'>, log: Log) {
+  constructor(parser: RouteCommands, caller: NlriCaller, reactor: Pick<ReactorPort, 'originate' | 'judge'>, log: Log) {
     this.#parser = parser;
     this.#caller = caller;
     this.#reactor = reactor;
@@ -58,16 +62,47 @@ export class ConfigRoutes {
   }
 
   /** Brings every peer to what its settings say. */
-  async apply(settings: readonly PeerSettings[], identities: readonly PeerIdentity[]): Promise<void> {
+  apply(settings: readonly PeerSettings[], identities: readonly PeerIdentity[]): Promise<void> {
+    return this.#inTurn(() => this.#apply(settings, identities));
+  }
+
+  /** A session has come up: filters that decide on routes for it are asked again. Never rejects. */
+  async again(index: number): Promise<void> {
+    if (!this.#judged.has(index)) return;
+    try {
+      await this.#inTurn(async () => {
+        const peer = this.#judged.get(index);
+        if (peer === undefined) return;
+        const now = await this.#read(peer, index, new Map(this.#blocks), () => undefined);
+        const changes = changesOf(index, this.#given.get(index) ?? [], now);
+        this.#given.set(index, now);
+        if (changes.length > 0) await this.#reactor.originate(changes);
+      });
+    } catch (error) {
+      this.#log.error({ peer: this.#judged.get(index)?.name, error: String(error) }, 'a filter of a default route was not asked');
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #apply(settings: readonly PeerSettings[], identities: readonly PeerIdentity[]): Promise<void> {
     const indices = new Map(identities.map((one) => [one.name, one.index]));
     const used = new Map<string, Block>();
     const batch: Origination[] = [];
     const alive = new Set<number>();
+    this.#judged.clear();
     for (const peer of settings) {
       const index = indices.get(peer.name);
       if (index === undefined) continue;
       alive.add(index);
-      const now = await this.#read(peer, used, (reason) => this.#log.error({ peer: peer.name, reason }, 'update block left out'));
+      if (peer.updates.some((update) => update.filter !== undefined)) this.#judged.set(index, peer);
+      const now = await this.#read(peer, index, used, (reason) =>
+        this.#log.error({ peer: peer.name, reason }, 'update block left out'),
+      );
       batch.push(...changesOf(index, this.#given.get(index) ?? [], now));
       this.#given.set(index, now);
     }
@@ -85,7 +120,8 @@ export class ConfigRoutes {
     for (const peer of settings) {
       const index = indices.get(peer.name);
       const before = (index === undefined ? undefined : this.#given.get(index)) ?? [];
-      const now = await this.#read(peer, used, () => undefined);
+      // Filters are not asked: they are those of now, and may see what is only looked at.
+      const now = await this.#read(peer, undefined, used, () => undefined);
       if (sameBlocks(before, now)) continue;
       const [old, fresh] = [routesOf(before), routesOf(now)];
       const texts = (routes: ReadonlyMap<string, Route>, wanted: (key: string, route: Route) => boolean): string[] =>
@@ -101,9 +137,16 @@ export class ConfigRoutes {
     return all;
   }
 
-  async #read(peer: PeerSettings, used: Map<string, Block>, leftOut: (reason: string) => void): Promise<readonly Block[]> {
+  /** `index` undefined: what filters would say is left out of account. */
+  async #read(
+    peer: PeerSettings,
+    index: number | undefined,
+    used: Map<string, Block>,
+    leftOut: (reason: string) => void,
+  ): Promise<readonly Block[]> {
     const blocks: Block[] = [];
-    for (const { command } of peer.updates) {
+    for (const update of peer.updates) {
+      const { command } = update;
       let block = used.get(command) ?? this.#blocks.get(command);
       if (block === undefined) {
         const parsed = await this.#parser.resolve(command, this.#caller);
@@ -112,12 +155,23 @@ export class ConfigRoutes {
           continue;
         }
         const { attributes, nextHop, sections } = parsed.value;
-        block = { attributes, nextHop, sections, says: `${hexOf(attributes)} ${hexOf(nextHop)}` };
+        block = { attributes, nextHop, sections, says: saysOf({ attributes, nextHop }) };
       }
       used.set(command, block);
-      blocks.push(block);
+      const judged = index === undefined ? block : await this.#judge(peer, index, update, block);
+      if (judged !== undefined) blocks.push(judged);
     }
     return blocks;
+  }
+
+  /** A block as its filter leaves it; undefined: it does not let it out. */
+  async #judge(peer: PeerSettings, index: number, { filter }: StaticUpdate, block: Block): Promise<Block | undefined> {
+    const [section] = block.sections;
+    if (filter === undefined || section === undefined) return block;
+    const message = defaultMessage(peer, section.family);
+    const answer = await this.#reactor.judge(index, [filter], message);
+    const route = answer === undefined ? undefined : judgedRoute(message, answer);
+    return route === undefined ? undefined : { ...route, sections: block.sections, says: saysOf(route) };
   }
 }
 
@@ -164,6 +218,10 @@ function changesOf(index: number, before: readonly Block[], now: readonly Block[
     if (announced.length + once.length > 0) changes.push({ ...base, attributes, nextHop, sections: [...announced, ...once] });
   }
   return changes;
+}
+
+function saysOf({ attributes, nextHop }: Pick<Block, 'attributes' | 'nextHop'>): string {
+  return `${hexOf(attributes)} ${hexOf(nextHop)}`;
 }
 
 function sameBlocks(before: readonly Block[], now: readonly Block[]): boolean {

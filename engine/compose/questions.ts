@@ -96,7 +96,7 @@ export class Questions {
     this.#chains = (['import', 'export'] as const).map((direction) => ({
       direction,
       filters: [
-        ...new Set(peers.flatMap((peer) => pluginFilters(direction === 'import' ? peer.importFilters : peer.exportFilters))),
+        ...new Set(peers.flatMap((peer) => pluginFilters(direction === 'import' ? peer.importFilters : exportFilters(peer)))),
       ],
     }));
     this.#chain.check(this.#chains);
@@ -173,6 +173,11 @@ export async function refilter(
 /** What decides on the routes that a peer sends. */
 function importRules({ importFilters, loopDetection }: PeerSettings): string {
   return JSON.stringify([importFilters, loopDetection]);
+}
+
+/** With those that decide on a default route. */
+function exportFilters({ exportFilters: chain, updates }: PeerSettings): readonly string[] {
+  return [...chain, ...updates.flatMap(({ filter }) => filter ?? [])];
 }
 
 /** Those of a chain that plugins are asked for; the others are policies of the reactor, whose keys hold a tab. */

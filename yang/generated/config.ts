@@ -677,7 +677,7 @@ export const SCHEMA_ROWS: readonly unknown[] = [
   {
     kind: 'leaf',
     name: 'default-originate-filter',
-    description: 'Filter that decides on the default route: not available, none is sent then',
+    description: 'Filter that decides on the default route: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER',
     extensions: { 'zest-extensions:change': 'live' },
     type: { base: 'string' },
   },

@@ -106,7 +106,7 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
         }
         container prefix { zx:change "live"; description "Prefix limit"; uses prefix-limit; }
         leaf default-originate { zx:change "live"; type boolean; default "false"; description "Send a default route when the session comes up"; }
-        leaf default-originate-filter { zx:change "live"; type string; description "Filter that decides on the default route: not available, none is sent then"; }
+        leaf default-originate-filter { zx:change "live"; type string; description "Filter that decides on the default route: KIND:NAME or NAME of bgp/policy, PLUGIN:FILTER"; }
       }
       container capability {
         description "Capabilities to advertise";

@@ -128,15 +128,15 @@ function nameOf(reference: string): string {
   return reference.slice(0, Math.max(0, reference.indexOf(MARK)));
 }
 
-/** The peer's chain in this direction. `context`: how messages are read here, and what replaces them. */
+/** The peer's chain in this direction, or another one for it. `context`: how messages are read here, and what replaces them. */
 export function stepsOf(
   peer: Peer,
   direction: 'import' | 'export',
   context: { readonly arriving: WireContext; readonly replaced: WireContext },
   table: PolicyTable,
   host: QuestionHost,
+  chain = direction === 'import' ? peer.settings.importFilters : peer.settings.exportFilters,
 ): readonly FilterStep[] {
-  const chain = direction === 'import' ? peer.settings.importFilters : peer.settings.exportFilters;
   const steps: FilterStep[] = [];
   for (let at = 0; at < chain.length; ) {
     const ours = isPolicy(chain[at]!);

@@ -76,36 +76,42 @@ export function checkFilters(
   const full = policies.names;
   const bare = [...policies.types.values()].flatMap((entries) => [...entries.keys()]);
   const told = new Set<unknown>();
+  const check = (text: string, place: Place, direction: string, path: string): void => {
+    if (told.has(place)) return;
+    told.add(place);
+    const found = policies.resolve(text);
+    switch (found.kind) {
+      case 'policy':
+        if (found.type === LOOP_DETECTION && direction === 'export') {
+          findings.fault(place, path, `${clamp(text)}: loops are looked for in import chains`);
+        }
+        break;
+      case 'plugin':
+        checkPluginFilter(found.owner, found.name, direction, plugins, offered, full, place, path, findings);
+        break;
+      case 'ambiguous': {
+        const hint = `write ${found.types.map((type) => `${type}:${text}`).join(' or ')}`;
+        findings.fault(place, path, `ambiguous filter in ${direction}: ${clamp(text)}`, { hint });
+        break;
+      }
+      case 'unknown':
+        findings.fault(place, path, `unknown filter in ${direction}: ${clamp(text)}`, {
+          hint: didYouMean(text, [...bare, ...full]),
+        });
+        break;
+    }
+  };
   for (const peer of peers) {
     for (const direction of ['import', 'export']) {
       const chain = valueAt(peer.fields.branch, `filter/${direction}`);
       if (chain?.kind !== 'leaf-list') continue;
       const path = `${peerPath(peer)}/filter/${direction}`;
-      for (const { text, place } of chain.items) {
-        if (told.has(place)) continue;
-        told.add(place);
-        const found = policies.resolve(text);
-        switch (found.kind) {
-          case 'policy':
-            if (found.type === LOOP_DETECTION && direction === 'export') {
-              findings.fault(place, path, `${clamp(text)}: loops are looked for in import chains`);
-            }
-            break;
-          case 'plugin':
-            checkPluginFilter(found.owner, found.name, direction, plugins, offered, full, place, path, findings);
-            break;
-          case 'ambiguous': {
-            const hint = `write ${found.types.map((type) => `${type}:${text}`).join(' or ')}`;
-            findings.fault(place, path, `ambiguous filter in ${direction}: ${clamp(text)}`, { hint });
-            break;
-          }
-          case 'unknown':
-            findings.fault(place, path, `unknown filter in ${direction}: ${clamp(text)}`, {
-              hint: didYouMean(text, [...bare, ...full]),
-            });
-            break;
-        }
-      }
+      for (const { text, place } of chain.items) check(text, place, direction, path);
+    }
+    for (const family of peer.fields.entries('session/family')) {
+      const text = family.text('default-originate-filter');
+      const path = `${peerPath(peer)}/session/family/${family.key}/default-originate-filter`;
+      if (text !== '') check(text, family.place('default-originate-filter'), 'export', path);
     }
   }
 }

@@ -68,7 +68,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   };
   const warn = (place: Place, leaf: string, message: string): void => findings.warn(place, `${path}/${leaf}`, message);
   const families = familySettings(fields, bgp.families, fault);
-  const defaults = defaultRoutes(fields, families, bgp.families, warn);
+  const defaults = defaultRoutes(fields, families, bgp, warn);
   const hostname = hostnameOf(fields, bgp, fault, warn);
   const softwareVersion = fields.text('session/capability/software-version') as '' | CapabilityMode;
   checkRefresh(fields, fault);
@@ -230,7 +230,7 @@ const DEFAULT_ROUTES: Readonly<Record<string, string>> = { 'ipv4/unicast': '0.0.
 function defaultRoutes(
   fields: Reader,
   families: readonly FamilySettings[],
-  names: GlobalBgp['families'],
+  { families: names, policies }: Pick<GlobalBgp, 'families' | 'policies'>,
   warn: PeerWarning,
 ): readonly StaticUpdate[] {
   const out: StaticUpdate[] = [];
@@ -240,11 +240,13 @@ function defaultRoutes(
     const family = familyOfName(entry.key, names);
     const route = DEFAULT_ROUTES[entry.key];
     if (route === undefined) warn(entry.place('default-originate'), leaf, `${entry.key} has no default route: none is sent`);
-    else if (entry.text('default-originate-filter') !== '') {
-      const message = 'default-originate-filter is not available in this version: no default route is sent';
-      warn(entry.place('default-originate-filter'), `${leaf}-filter`, message);
-    } else if (families.some((one) => one.family === family && one.mode !== 'ignore')) {
-      out.push({ command: `update text next-hop self nlri ${entry.key} add ${route}` });
+    else if (families.some((one) => one.family === family && one.mode !== 'ignore')) {
+      const text = entry.text('default-originate-filter');
+      // A name that stands for nothing is a fault (cross-rules).
+      const filter = text === '' ? undefined : policies.filter(text);
+      const command = `update text next-hop self nlri ${entry.key} add ${route}`;
+      if (text === '') out.push({ command });
+      else if (filter !== undefined) out.push({ command, filter });
     }
   }
   return out;

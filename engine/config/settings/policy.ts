@@ -91,6 +91,13 @@ export class PolicyBook {
     return steps;
   }
 
+  /** A single filter as in a chain; undefined when there is none of this name. */
+  filter(text: string): string | undefined {
+    const found = this.resolve(text);
+    if (found.kind === 'plugin') return text;
+    return found.kind === 'policy' && found.type !== LOOP_DETECTION ? this.#named(found.type, found.name) : undefined;
+  }
+
   /**
    * How the peer's routes are looked for loops. By default as the first `loop-detection` block says, else with its defaults; a chain may
    * name another, or switch off the one that would be.

@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
   [
     'bgp/peer/session/family/default-originate-filter',
     'family:default-originate true;',
-    'family:default-originate true; default-originate-filter F;',
+    'family:default-originate true; default-originate-filter bgp-rib:X;',
   ],
   ['bgp/peer/session/family/prefix/maximum', '=maximum 100', '=maximum 200'],
   ['bgp/peer/session/family/prefix/warning', 'family:', 'family:prefix { warning 5; }'],

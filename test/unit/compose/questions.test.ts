@@ -46,7 +46,11 @@ for (const [name, filter, chain, loops, says] of rows) {
       report: (report) => reports.push(report),
       host: () => ({ registry, link: () => undefined, openValidators: () => [] }) as unknown as PluginHost,
     });
-    const peer = { importFilters: chain === 'import' ? ['p:f'] : [], exportFilters: chain === 'export' ? ['p:f'] : [] };
+    const peer = {
+      importFilters: chain === 'import' ? ['p:f'] : [],
+      exportFilters: chain === 'export' ? ['p:f'] : [],
+      updates: [],
+    };
     const peers = [peer] as unknown as readonly PeerSettings[];
     questions.check(peers);
     questions.check(peers);
