@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream';
 import { quoteWord } from '../core/words.ts';
 import { nearest } from '../core/nearest.ts';
 import { visible, visibleJson, visibleLines } from './answers/escape.ts';
+import { NoFile } from '../core/regular-file.ts';
 import { EXIT, type CliIo } from './io.ts';
 import { Interrupted, readOptions, UsageError, type GlobalOptions } from './options.ts';
 import { Refused } from './refused.ts';
@@ -57,13 +58,21 @@ async function complaining(args: readonly string[], io: CliIo): Promise<number> 
     return await dispatch(args, io);
   } catch (error) {
     if (error instanceof Interrupted) return EXIT.interrupted;
-    if (!(error instanceof UsageError || error instanceof Refused)) throw error;
+    const refused = error instanceof UsageError || error instanceof Refused ? error : fileTrouble(error);
+    if (refused === undefined) throw error;
     const end = args.indexOf('--');
     if (args.slice(0, end < 0 ? undefined : end).includes('--json'))
-      io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: error.message }))}\n`);
-    else io.stderr.write(`error: ${visibleLines(error.message)}\n`);
-    return error instanceof Refused ? error.code : EXIT.failed;
+      io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: refused.message }))}\n`);
+    else io.stderr.write(`error: ${visibleLines(refused.message)}\n`);
+    return refused instanceof Refused ? refused.code : EXIT.failed;
   }
+}
+
+/** A file that is something else, or that the system does not let us have: the world's trouble, not ours. */
+function fileTrouble(error: unknown): Refused | undefined {
+  if (error instanceof NoFile) return new Refused(EXIT.nothing, `cannot read ${error.message}`);
+  const { code, syscall } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  return code === undefined || syscall === undefined ? undefined : new Refused(EXIT.nothing, (error as Error).message);
 }
 
 /** Until what was printed has left this process, or cannot. */

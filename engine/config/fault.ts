@@ -41,12 +41,14 @@ export class Findings {
   /** Faults of values: the statement is in the tree all the same, so that it can be shown, edited and written back. */
   valueFaults = 0;
   #dropped = 0;
+  /** Where the first that was dropped points. */
+  #beyond: Place = NOWHERE;
   /** How many faults each step has found so far: those of later steps may only follow from them. */
   readonly #steps: number[] = [];
 
   fault(place: Place, path: string, message: string, extras: FaultExtras = {}): void {
     if (this.faults.length >= MAXIMUM_FAULTS) {
-      this.#dropped++;
+      if (this.#dropped++ === 0) this.#beyond = place;
       return;
     }
     this.faults.push({ path, line: place.line, column: place.column, message, ...extras });
@@ -86,7 +88,8 @@ export class Findings {
       for (const fault of step.sort((a, b) => a.line - b.line || a.column - b.column)) out.push(fault);
       from = to;
     }
-    if (this.#dropped > 0) out.push({ ...NOWHERE, path: '', message: `and ${this.#dropped} more` });
+    if (this.#dropped > 0)
+      out.push({ line: this.#beyond.line, column: this.#beyond.column, path: '', message: `and ${this.#dropped} more` });
     return out;
   }
 }

@@ -4,7 +4,7 @@ import { extension } from '../../../yang/compile/schema.ts';
 import { leafText, membersText, printStatement } from '../text/print.ts';
 import { linesOf, namesOf } from '../set-format/print.ts';
 import { idOf } from '../text/statement-index.ts';
-import type { ConfigStatement } from '../text/syntax-tree.ts';
+import { append, type ConfigStatement } from '../text/syntax-tree.ts';
 
 export type Difference = {
   /** Path words of the block the statement stands in; '' at the top. */
@@ -129,13 +129,14 @@ export function compareText(found: readonly Difference[]): string {
     }
     switch (one.kind) {
       case 'added':
-        lines.push(...marked('+', one.statement));
+        append(lines, marked('+', one.statement));
         break;
       case 'removed':
-        lines.push(...marked('-', one.statement));
+        append(lines, marked('-', one.statement));
         break;
       case 'value':
-        lines.push(...marked('-', bare(one.before)), ...marked('+', bare(one.after)));
+        append(lines, marked('-', bare(one.before)));
+        append(lines, marked('+', bare(one.after)));
         break;
       case 'mark':
         lines.push(`!   ${one.inactive ? 'inactive' : 'active'}: ${one.name}`);

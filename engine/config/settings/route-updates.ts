@@ -246,10 +246,9 @@ export class RouteBook {
       );
       if (!isWordFault(written)) continue;
       const place = words[written.at]?.place ?? here;
-      fault(place === NO_PLACE ? here : place, `${name}: ${written.message}`, {
-        hint: written.at < 0 ? undefined : didYouMean(bareWord(words[written.at]!.text), written.known),
-        expected: written.known.length > 0 && written.known.length <= 16 ? `one of ${written.known.join(', ')}` : undefined,
-      });
+      const hint = written.at < 0 ? undefined : didYouMean(bareWord(words[written.at]!.text), written.known);
+      const expected = hint === undefined && written.known.length > 0 ? `one of ${written.known.join(', ')}` : undefined;
+      fault(place === NO_PLACE ? here : place, `${name}: ${written.message}`, { hint, expected });
       return false;
     }
     return true;

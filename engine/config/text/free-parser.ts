@@ -64,20 +64,26 @@ export class FreeParser {
     let brackets = 0;
     while (true) {
       const token = lexer.peek();
+      if (brackets > 0 && (['{', '}', 'end'].includes(token.kind) || (token.kind === ';' && !token.implied))) {
+        this.#parser.findings.fault(token, path, `a "]" or ")" is missing after ${statement.name}`);
+        brackets = 0;
+      }
       if (token.kind === '{') {
         lexer.next();
         statement.children = [];
         return;
       }
-      if (token.kind === '}' || token.kind === 'end' || (token.kind === ';' && (brackets <= 0 || !token.implied))) {
+      if (token.kind === '}' || token.kind === 'end' || (token.kind === ';' && (brackets === 0 || !token.implied))) {
         statement.trailing = this.#parser.end(path, head);
         return;
       }
       lexer.next();
       for (const comment of token.comments) head.comments.push(comment.text);
       if (token.kind === '[' || token.kind === '(') brackets++;
-      else if (token.kind === ']' || token.kind === ')') brackets--;
-      else if (token.kind !== ';') statement.words.push(token.text);
+      else if (token.kind === ']' || token.kind === ')') {
+        if (brackets > 0) brackets--;
+        else this.#parser.unexpected(token, path, 'a word');
+      } else if (token.kind !== ';') statement.words.push(token.text);
     }
   }
 

@@ -29,6 +29,8 @@ import { canonical, checkNamed, checkValue } from './values.ts';
 import { FAMILY_EXPECTED, type Validators } from '../rules/validators.ts';
 
 const MAXIMUM_SLANTED = 64;
+/** Deepest nesting of a list's brackets. */
+const MAXIMUM_BRACKETS = 8;
 /** Longest config text, in UTF-16 units. */
 export const MAXIMUM_TEXT = 64 << 20;
 
@@ -273,7 +275,7 @@ export class Parser {
       if (token.kind === ';') continue;
       if (token.kind === '[' || token.kind === '(') open++;
       if (token.kind === ']' || token.kind === ')') open--;
-      if (open < 0 || (open > 1 && !nested)) this.unexpected(token, path, 'a value');
+      if (open < 0 || open > (nested ? MAXIMUM_BRACKETS : 1)) this.unexpected(token, path, 'a value');
       if (open < 0) break;
       if (token.kind !== 'word' && token.kind !== 'string') {
         const closes = token.kind === ']' || token.kind === ')';
