@@ -197,9 +197,17 @@ class Daemon {
     const done = this.#inTurn(() => this.#reload()).catch((error: unknown) =>
       this.#refuse([error instanceof Error ? error.message : String(error)]),
     );
-    this.#service?.reload(
+    const closed = this.#service?.reload(
       done.then((outcome) => (outcome.ok ? this.#status() : `${this.#status()}; the last reload was refused`)),
     );
+    this.#running?.bus.report({
+      severity: 'warning',
+      code: 'log-file',
+      source: 'daemon',
+      subject: 'log',
+      message: closed ?? '',
+      clear: closed === undefined,
+    });
     this.#reloading = done.finally(() => (this.#reloading = undefined));
     return this.#reloading;
   }

@@ -131,12 +131,16 @@ export class ServiceLife {
     if (this.#notifier.watchdogMs > 0) this.#giveSigns(alive);
   }
 
-  /** Around a reload, `done` is its end and never rejects: whoever has moved the log file away gets a new one. */
-  reload(done: Promise<string>): void {
+  /**
+   * Around a reload, `done` is its end and never rejects: whoever has moved the log file away gets a new one. Returns why there is none:
+   * lines go on into the old one.
+   */
+  reload(done: Promise<string>): string | undefined {
     void this.#notifier.reloading();
     void done.then((status) => (this.#isStopping ? undefined : this.#notifier.ready(status)));
     const reason = this.#options.sink.reopen();
     if (reason !== undefined) this.#options.log.error({ error: reason }, 'the log file could not be opened anew');
+    return reason;
   }
 
   stopping(reason: string): void {

@@ -144,6 +144,22 @@ describe('the daemon as a service', { timeout: 120_000 }, () => {
     assert.doesNotMatch(readFileSync(`${file}.1`, 'utf8'), /configuration reloaded/);
   });
 
+  test('a log file that cannot be opened anew is a warning until it can', async (t) => {
+    const file = join(folder, 'shut/zest.log');
+    const text = config(await freePort(), `log { file ${file}; level info; }`);
+    const zest = await ZestProcess.start(text, {}, folder);
+    t.after(() => zest.stop());
+    const warned = async (): Promise<boolean> => (await zest.cli('show', 'warnings')).stdout.includes('log-file');
+    renameSync(join(folder, 'shut'), join(folder, 'away'));
+    writeFileSync(join(folder, 'shut'), 'no folder');
+    assert.equal((await zest.cli('daemon', 'reload')).code, 0);
+    assert.equal(await warned(), true);
+    rmSync(join(folder, 'shut'));
+    renameSync(join(folder, 'away'), join(folder, 'shut'));
+    assert.equal((await zest.cli('daemon', 'reload')).code, 0);
+    assert.equal(await warned(), false);
+  });
+
   test('a log file that cannot be opened ends the start with the reason', async () => {
     const zest = ZestProcess.launch(config(await freePort(), 'log { file /proc/zest/log; }'), {}, folder);
     await eventually('it ends', () => (zest.exitCode === undefined ? undefined : true));
