@@ -271,6 +271,20 @@ export class PathReader {
       return this.#child(field, this.#which(schema, token.text, token), head);
     }
     if (extension(schema, 'syntax') === 'inline-list') return this.#shortForm(schema, head);
+    const step = this.#steps.at(-1);
+    const key = step?.kind === 'entry' && step.schema === schema ? step.keys.at(-1) : undefined;
+    // `peer description "x"`: the name was left out, and what stands there may be a secret's value.
+    if (key !== undefined && this.#fieldOf(schema, key) !== undefined) {
+      const name = schema.keys.at(-1) ?? 'name';
+      const { findings } = this.#parser;
+      findings.unknownNames++;
+      findings.fault(
+        token,
+        this.#path,
+        `"${key}" stands where ${schema.name} has its ${name}: ${schema.name} ${name.toUpperCase()} ${key} …`,
+      );
+      return 'failed';
+    }
     if (token.kind === 'word') {
       this.#parser.unknown({ schema, into: [], path: this.#path }, this.#which(schema, token.text, token).name, token);
       return 'failed';

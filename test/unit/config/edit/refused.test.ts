@@ -52,3 +52,21 @@ test('a commit that came too late says what came before it', async () => {
   const late = await session.run('commit');
   assert.match(late.text, /^not committed: the commit of ann was taken back\n +rebase /);
 });
+
+const UNNAMED: readonly (readonly [string, string])[] = [
+  ['set bgp peer description "transit"', '"description" stands where peer has its name: peer NAME description …'],
+  ['set bgp peer description transit', '"description" stands where peer has its name: peer NAME description …'],
+  ['set plugin hub server secret "correct horse battery"', '"secret" stands where server has its name: server NAME secret …'],
+];
+
+for (const [line, says] of UNNAMED)
+  test(`a name that was left out is asked for: ${line}`, async () => {
+    const session = await CandidateSession.open({
+      target: target(''),
+      author: 'ann',
+      prepare: () => Promise.resolve({ path: 't.conf' }),
+    });
+    const refused = await session.run(line);
+    assert.equal(refused.ok, false);
+    assert.equal(refused.text.trim(), says);
+  });
