@@ -9,6 +9,8 @@ export interface ReportOptions extends Omit<LoadOptions, 'path'> {
   readonly verbose?: boolean | undefined;
   readonly json?: boolean | undefined;
   readonly quiet?: boolean | undefined;
+  /** Of everything found, what concerns this root alone, and what keeps the text from being read. */
+  readonly limit?: string | undefined;
 }
 
 export interface ValidateReport {
@@ -20,13 +22,31 @@ export interface ValidateReport {
 
 /** Validates a text; `path` is its name in the output. */
 export function validateReport(text: string, path: string, options: ReportOptions = {}): ValidateReport {
-  const { verbose = false, json = false, quiet = false, ...load } = options;
-  const result = loadConfig(text, { ...load, path });
+  const { verbose = false, json = false, quiet = false, limit, ...load } = options;
+  const result = limited(loadConfig(text, { ...load, path }), limit);
   const exitCode = result.ok ? 0 : 1;
   const incomplete = result.warnings.filter(isIncomplete);
   if (quiet) return { stdout: '', stderr: '', exitCode };
   const stderr = json ? '' : incomplete.map((warning) => `${warningText(warning)}\n`).join('');
   return { stdout: json ? jsonText(result, path) : plainText(result, path, verbose), stderr, exitCode };
+}
+
+/** What a report needs of a result; a text whose faults all lie outside the limit has no configuration, and is not called wrong. */
+type Reported =
+  | { readonly ok: true; readonly config: RunningConfig | undefined; readonly warnings: readonly ConfigWarning[] }
+  | { readonly ok: false; readonly faults: readonly ConfigFault[]; readonly warnings: readonly ConfigWarning[] };
+
+function limited(result: LoadResult, limit: string | undefined): Reported {
+  const within = ({ path, message }: ConfigWarning): boolean =>
+    limit === undefined ||
+    path === '' ||
+    path === limit ||
+    path.startsWith(`${limit}/`) ||
+    message.startsWith('unknown top-level keyword');
+  const warnings = result.warnings.filter(within).sort((a, b) => a.line - b.line || a.column - b.column);
+  if (result.ok) return { ok: true, config: limit === undefined ? result.config : undefined, warnings };
+  const faults = result.faults.filter(within);
+  return faults.length === 0 ? { ok: true, config: undefined, warnings } : { ok: false, faults, warnings };
 }
 
 /** The report for a file that is missing or cannot be read. */
@@ -59,11 +79,11 @@ function warningText(warning: ConfigWarning): string {
   return `warning: ${warning.line > 0 ? `line ${warning.line}: ` : ''}${warning.message}`;
 }
 
-function plainText(result: LoadResult, path: string, verbose: boolean): string {
+function plainText(result: Reported, path: string, verbose: boolean): string {
   // Incomplete peers stand on standard error already: said once.
   const warnings = result.warnings.filter((warning) => !isIncomplete(warning)).map(warningText);
   const lines = result.ok
-    ? [`configuration valid: ${path}`, ...(verbose ? summary(result.config) : []), ...warnings]
+    ? [`configuration valid: ${path}`, ...(verbose && result.config !== undefined ? summary(result.config) : []), ...warnings]
     : [`configuration invalid: ${path}`, '', 'Errors:', ...result.faults.map((fault) => `  ${faultText(fault)}`), ...warnings];
   return `${lines.join('\n')}\n`;
 }
@@ -82,15 +102,17 @@ function summary(config: RunningConfig): string[] {
   ];
 }
 
-function jsonText(result: LoadResult, path: string): string {
+function jsonText(result: Reported, path: string): string {
   const faults = result.ok ? [] : result.faults;
-  const config = result.ok
-    ? {
-        'router-id': result.config.reactor.routerId === 0 ? '' : formatIpv4(result.config.reactor.routerId),
-        'local-as': result.config.reactor.localAs,
-        peers: result.config.reactor.peers.length,
-      }
-    : {};
+  const reactor = result.ok ? result.config?.reactor : undefined;
+  const config =
+    reactor === undefined
+      ? {}
+      : {
+          'router-id': reactor.routerId === 0 ? '' : formatIpv4(reactor.routerId),
+          'local-as': reactor.localAs,
+          peers: reactor.peers.length,
+        };
   const report = {
     valid: result.ok,
     path,

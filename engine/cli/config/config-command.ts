@@ -14,6 +14,7 @@ export const CONFIG_HELP = `zest config COMMAND … — check, compare, convert 
 
   edit [FILE] [-c LINE]…              the editor: candidate, compare, commit, history (zest config edit --help)
   validate [-v] [-q] FILE|-           is it good? No file is touched
+    --limit environment               of what is found, what concerns the environment block alone
   dump [--secrets] FILE|-             what it comes to: inheritance applied, inactive parts gone
   cat FILE                            as it is written
   diff FILE FILE · diff N FILE        what differs, statement by statement; --exit-code: 1 when something does
@@ -65,6 +66,7 @@ Exit codes: 0 done, 1 error or invalid, 2 the file is missing or there is nothin
 const OPTIONS = {
   verbose: { type: 'boolean', short: 'v' },
   quiet: { type: 'boolean', short: 'q' },
+  limit: { type: 'string' },
   'no-plugins': { type: 'boolean' },
 } as const;
 
@@ -155,6 +157,9 @@ async function validateCommand(args: readonly string[], io: CliIo, options: Glob
   const { values, positionals } = subcommandOptions(args, OPTIONS);
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new UsageError('zest config validate takes one FILE, or - for standard input');
+  const { limit } = values;
+  if (limit !== undefined && limit !== 'environment')
+    throw new UsageError(`zest config validate --limit environment, not ${limit}`);
   const read: FileText = file === '-' ? { ok: true, text: await readAll(io) } : await readSettled(file, systemClock);
   const asked = values['no-plugins'] !== true;
   const report = read.ok
@@ -163,6 +168,7 @@ async function validateCommand(args: readonly string[], io: CliIo, options: Glob
         json: options.json,
         verbose: values.verbose === true,
         quiet: values.quiet === true,
+        limit,
       })
     : unreadableReport(file, read.reason, values.quiet === true, options.json);
   io.stdout.write(options.json ? visibleJson(report.stdout) : visibleLines(report.stdout));

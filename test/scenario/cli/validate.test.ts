@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
     args: ['half.conf'],
     code: 0,
     stdout: /^configuration valid: half\.conf\n$/,
-    stderr: /^incomplete peer edge: remote ip is missing/,
+    stderr: /^warning: line 4: incomplete peer edge: remote ip is missing/,
   },
   {
     args: ['warned.conf'],
@@ -84,6 +84,14 @@ const ROWS: readonly Row[] = [
     code: 1,
     stdout: /"valid": false,[^]*"line": 6,[^]*"message": "unknown field in prefix: maximun/,
   },
+  { args: ['--limit', 'environment', 'bad.conf'], code: 0, stdout: /^configuration valid: bad\.conf\n$/ },
+  {
+    args: ['--limit', 'environment', '-'],
+    stdin: 'bgp { listen 1; } environment { log { levle info; bgp loud; } bgp { openwait 0; } }',
+    code: 1,
+    stdout: /^configuration invalid: -\n\nErrors:\n {2}line 1: environment\/bgp\/openwait: [^\n]*\n[^\n]*loud[^\n]*\n/,
+  },
+  { args: ['--limit', 'bgp', 'bad.conf'], code: 1, stderr: /--limit environment, not bgp/ },
   { args: [], code: 1, stderr: /takes one FILE/ },
   { args: ['good.conf', 'bad.conf'], code: 1, stderr: /takes one FILE/ },
 ];

@@ -1,13 +1,13 @@
 // The OPEN that settings and plugins make, and what of graceful restart is agreed by two of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFor, restartsGracefully } from '../../../../engine/bgp/session/open.ts';
+import { acceptOpen, openFor, restartsGracefully } from '../../../../engine/bgp/session/open.ts';
 import type { PluginCapability } from '../../../../engine/bgp/port.ts';
 import type { TypedCapability } from '../../../../sdk/wire/capability/typed.ts';
 import { writeCapability } from '../../../../sdk/wire/capability/typed.ts';
 import { IPV4_UNICAST } from '../../../../sdk/wire/family.ts';
 import { negotiate } from '../../../../sdk/wire/negotiate.ts';
-import type { OpenMessage } from '../../../../sdk/wire/open.ts';
+import { encodeOpen, type OpenMessage } from '../../../../sdk/wire/open.ts';
 import { peerSettings, toHex } from '../lab.ts';
 
 const restart = (restartTimeSeconds: number, families: readonly number[]): TypedCapability => ({
@@ -47,6 +47,40 @@ for (const [name, settings, plugins, expected] of [
   ],
 ] as const) {
   test(`RFC 4724 §3: ${name}`, () => assert.equal(listed(openFor(peerSettings(2, settings), plugins)), expected));
+}
+
+for (const [name, settings, expected] of [
+  ['a name and its domain', { hostname: { mode: 'enable', host: 'edge', domain: 'lab' } }, '73:0465646765036c6162'],
+  ['a name alone', { hostname: { mode: 'require', host: 'edge', domain: '' } }, '73:046564676500'],
+  ['no name', { hostname: { mode: 'disable', host: 'edge', domain: '' } }, ''],
+  ['what runs here', { softwareVersion: { mode: 'enable', version: 'zest/1' } }, '75:067a6573742f31'],
+  ['nothing of it', { softwareVersion: { mode: 'refuse', version: 'zest/1' } }, ''],
+] as const) {
+  test(`capabilities 73 and 75: ${name}`, () => {
+    const words = listed(openFor(peerSettings(2, settings), [])).split(' ');
+    assert.equal(words.filter((one) => /^7[35]:/.test(one)).join(' '), expected);
+  });
+}
+
+for (const [mode, says, refused] of [
+  ['require', false, true],
+  ['require', true, false],
+  ['refuse', true, true],
+  ['refuse', false, false],
+  ['enable', false, false],
+] as const) {
+  test(`a software version of mode ${mode}, from a peer that ${says ? 'tells' : 'does not tell'} its own`, () => {
+    const ours = peerSettings(2, { softwareVersion: { mode, version: 'zest/1' } });
+    const theirs = {
+      ...peerSettings(2, says ? { softwareVersion: { mode: 'enable', version: 'other/2' } } : {}),
+      localAs: ours.remoteAs,
+      remoteAs: ours.localAs,
+      routerId: 2,
+    };
+    const bytes = encodeOpen(openFor(theirs, []));
+    const verdict = acceptOpen(ours, openFor(ours, []), 0, bytes, 0, bytes.length);
+    assert.equal(verdict.ok, !refused, verdict.ok ? '' : JSON.stringify(verdict.notice));
+  });
 }
 
 const family = (number: number): PluginCapability => plugin({ kind: 'multiprotocol', family: number });
