@@ -1,5 +1,5 @@
 // Where log lines go: a stream of the process, a file, or syslog (./syslog.ts).
-import { chownSync, closeSync, openSync } from 'node:fs';
+import { chownSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import pino from 'pino';
 import { makeFolders } from '../core/folders.ts';
@@ -93,9 +93,12 @@ export class FileSink extends StreamSink {
   }
 }
 
+/** A pipe that nobody reads is a fault: to wait for its reader would hold the daemon. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
+
 function tryOpening(path: string): void {
   try {
-    closeSync(openSync(path, 'a', FILE_MODE));
+    closeSync(openSync(path, APPEND, FILE_MODE));
   } catch (error) {
     throw new Error(`the log file ${path} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`, {
       cause: error,

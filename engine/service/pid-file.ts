@@ -5,8 +5,12 @@
  */
 import {
   chownSync,
+  closeSync,
+  constants,
+  fstatSync,
   linkSync,
   lstatSync,
+  openSync,
   readFileSync,
   renameSync,
   statSync,
@@ -17,7 +21,7 @@ import {
 import { dirname } from 'node:path';
 import { makeFolders } from '../core/folders.ts';
 
-/** Another daemon has the file. */
+/** Another daemon has the file, or what stands there is no pid file: the daemon does not start. */
 export class PidFileTaken extends Error {}
 
 /** A process that began this much later than the file was written is another one; clocks of the kernel tick in 10 ms. */
@@ -47,6 +51,7 @@ export class PidFile {
         const holder = livingHolder(path, pid);
         if (holder !== undefined)
           throw new PidFileTaken(`another daemon, process ${holder}, has ${path}: stop it, or name another file (daemon/pid)`);
+        if (!isStale(path)) throw new PidFileTaken(`${path} is no pid file: take it away, or name another one (daemon/pid)`);
         takeAside(path, pid);
       }
       throw new PidFileTaken(`${path} keeps coming back: another daemon is starting`);
@@ -77,9 +82,32 @@ export function livingHolder(path: string, self: number): number | undefined {
 }
 
 function pidIn(path: string): number | undefined {
+  const text = textOf(path);
+  return text !== undefined && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * May it be taken away? A number, or what a writer that was killed has left. A link is: what it leads to is not touched. Somebody's file or
+ * folder is not: whoever names it as the pid file has made a mistake.
+ */
+function isStale(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isSymbolicLink()) return true;
+  return /^\d*$/.test(textOf(path) ?? 'none');
+}
+
+const LONGEST = 32;
+
+/** Without blanks around; undefined when it is no file, cannot be read, or holds more than a number. Never waits. */
+function textOf(path: string): string | undefined {
   try {
-    const text = readFileSync(path, 'utf8').trim();
-    return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    try {
+      const found = fstatSync(file);
+      return found.isFile() && found.size <= LONGEST ? readFileSync(file, 'utf8').trim() : undefined;
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }

@@ -1,7 +1,18 @@
 // A pid file has one owner; what a dead process left is nobody's.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +36,7 @@ describe('pid file', () => {
     ['of a process that is gone', gone, false],
     ['of this very process number (a container starts with the same one)', String(process.pid), false],
     ['that is empty', '', false],
-    ['that holds no number', 'zest is running', false],
+    ['of no process at all', '99999999999', false],
     ['of number 0', '0', false],
     ['of a process that lives', String(living.pid), true],
   ] as const) {
@@ -42,6 +53,24 @@ describe('pid file', () => {
       }
       rmSync(path, { force: true });
       assert.deepEqual(readdirSync(folder), []);
+    });
+  }
+
+  for (const [what, make] of [
+    ['a file that holds no number', () => writeFileSync(path, 'somebody wrote this')],
+    ['a long file of digits', () => writeFileSync(path, '1'.repeat(10_000))],
+    ['a folder', () => mkdirSync(path)],
+    ['a pipe that nobody writes', () => void spawnSync('mkfifo', [path])],
+  ] as const) {
+    test(`${what} in its place is left alone, and refuses`, () => {
+      make();
+      const before = lstatSync(path).ino;
+      assert.throws(() => PidFile.claim(path), {
+        message: `${path} is no pid file: take it away, or name another one (daemon/pid)`,
+      });
+      assert.equal(lstatSync(path).ino, before);
+      assert.deepEqual(readdirSync(folder), ['zest.pid']);
+      rmSync(path, { recursive: true });
     });
   }
 
