@@ -90,7 +90,7 @@ export class BytesBatch {
       at += head.escaped.length;
     }
     if (to - from > 64) {
-      source.copy(out, at, from, to);
+      out.set(source.subarray(from, to), at);
       at += to - from;
     } else for (let i = from; i < to; i++) out[at++] = source[i]!;
     if (shape !== VERBATIM) {
