@@ -19,7 +19,7 @@ export function checkSchemaRules(root: Branch, findings: Findings, judged = fals
     const schema = value.kind === 'any' ? undefined : value.schema;
     const how = schema === undefined ? undefined : extension(schema, 'not-built');
     const inside = covered || typeof how === 'string';
-    if (typeof how === 'string' && !covered && !entry && !isDefault(value)) {
+    if (typeof how === 'string' && !covered && !entry && !isIdle(value)) {
       const before = notBuilt.get(schemaPath);
       if (before === undefined) notBuilt.set(schemaPath, { how, place: value.place, count: 1 });
       else before.count++;
@@ -48,9 +48,14 @@ export function checkSchemaRules(root: Branch, findings: Findings, judged = fals
   report(notBuilt, findings, judged);
 }
 
-/** A leaf that says what holds without it is not missed. */
-function isDefault(value: Value): boolean {
-  return value.kind === 'leaf' && value.text === value.schema.default;
+/** What says no more than what holds without it is not missed: a default, an empty block, a feature switched off. */
+function isIdle(value: Value): boolean {
+  if (value.kind === 'leaf') return value.text === value.schema.default;
+  if (value.kind !== 'branch' || value.schema.kind !== 'container') return false;
+  if (value.children.size === 0) return value.schema.presence !== true;
+  const word = extension(value.schema, 'word-leaf');
+  const state = typeof word === 'string' ? value.children.get(word) : undefined;
+  return state?.kind === 'leaf' && ['false', 'disable'].includes(state.text);
 }
 
 /** One line a feature, however many peers use it; a feature inside another that is not built is not named again. */

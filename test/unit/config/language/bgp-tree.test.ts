@@ -240,6 +240,21 @@ const rows: readonly Row[] = [
   ],
   ['a plugin in place, in a group without peers', bgp('group g { process own { run "./own"; } }'), 0, ''],
 
+  ...[
+    'connection { bfd false; }',
+    'connection { bfd { enabled false; mode multi-hop; } }',
+    'session { capability { graceful-restart disable; link-local-nexthop false; } }',
+    'behavior { auto-flush true; }',
+    'rib { adj { } out { auto-commit-delay 0; max-batch-size 0; } }',
+  ].map((text): Row => [`what is off is not missed: ${text}`, bgp(peer({ rest: text })), 0, '']),
+  [
+    'empty blocks are not missed',
+    'vpp { } rib { } interface { } telemetry { } system { } environment { } plugin { } redistribute { }',
+    0,
+    '',
+  ],
+  ['what is refused is missed', bgp(peer({ capability: 'graceful-restart refuse;' })), 0, 'graceful-restart is not available'],
+
   // Capabilities
   [
     'route-refresh names its peer',
