@@ -13,7 +13,8 @@ import { writeU32 } from '../../../sdk/wire/nlri/prefix.ts';
 import { nlriLength } from '../../../sdk/wire/nlri/syntax.ts';
 import { FULL, TOO_LARGE, endOfRib } from '../../../sdk/wire/writer.ts';
 import type { Courier } from '../send/courier.ts';
-import { originRule, selfNextHop, shaped, takesIpv6NextHop, u32 } from '../send/export-rule.ts';
+import { nextHopBytes } from '../../../sdk/wire/nlri/next-hop.ts';
+import { originRule, selfNextHop, takesIpv6NextHop, u32 } from '../send/export-rule.ts';
 import type { Group } from '../send/groups.ts';
 import {
   ANNOUNCE,
@@ -391,14 +392,14 @@ export class Originator {
     if (courier.run === built) courier.run = undefined;
     const { side } = group;
     const self = this.#nextHop.length === 0;
-    const hop = self ? selfNextHop(side, family) : shaped(this.#nextHop, family);
+    const hop = self ? selfNextHop(side, family) : nextHopBytes(this.#nextHop, family);
     const inBlock = family === IPV4_UNICAST && hop.length === 4;
     built.nextHop = inBlock ? NONE : hop;
     built.fault = '';
     if (hop.length === 0 && !isFlow(family)) built.fault = `${familyName(family)}: the session has no address for next-hop self`;
     else if (family === IPV4_UNICAST && !inBlock && !takesIpv6NextHop(side)) {
       built.fault = `${familyName(family)}: the peer takes no IPv6 next hop`;
-    } else if (family >>> 8 === AFI_IPV6 && hop.length === 4) {
+    } else if (family >>> 8 === AFI_IPV6 && hop.length === 4 && !isFlow(family)) {
       built.fault = `${familyName(family)}: an IPv4 next hop cannot be sent`;
     }
     if (built.fault !== '') return built;

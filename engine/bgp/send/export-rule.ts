@@ -6,7 +6,8 @@ import { addressBytes } from '../../../sdk/wire/address.ts';
 import type { WireContext } from '../../../sdk/wire/context.ts';
 import type { ExportRule } from '../../../sdk/wire/export.ts';
 import { KEEP, STRIP, exportRule } from '../../../sdk/wire/export.ts';
-import { AFI_IPV6, IPV4_UNICAST, SAFI_FLOW, SAFI_FLOW_VPN, SAFI_MPLS_VPN } from '../../../sdk/wire/family.ts';
+import { AFI_IPV6, IPV4_UNICAST, SAFI_FLOW, SAFI_FLOW_VPN } from '../../../sdk/wire/family.ts';
+import { nextHopBytes } from '../../../sdk/wire/nlri/next-hop.ts';
 import type { PeerSettings } from '../port.ts';
 
 const NONE = new Uint8Array(0);
@@ -150,28 +151,19 @@ export function mpNextHop(side: ExportSide, family: number): Uint8Array | undefi
     const own = selfNextHop(side, family);
     return own.length === 0 ? undefined : own;
   }
-  return side.fixed.length === 4 && family >>> 8 === AFI_IPV6 ? undefined : shaped(side.fixed, family);
+  return side.fixed.length === 4 && family >>> 8 === AFI_IPV6 ? undefined : nextHopBytes(side.fixed, family);
 }
 
 /** Own address in the form the family wants: IPv4 families get IPv4 where the session has it; empty where there is none to give. */
 export function selfNextHop(side: ExportSide, family: number): Uint8Array {
   if (hasNoNextHop(family)) return NONE;
-  return shaped(family >>> 8 !== AFI_IPV6 && side.self4.length === 4 ? side.self4 : side.self6, family);
+  return nextHopBytes(family >>> 8 !== AFI_IPV6 && side.self4.length === 4 ? side.self4 : side.self6, family);
 }
 
 /** FlowSpec carries none (RFC 8955 §4). */
 function hasNoNextHop(family: number): boolean {
   const safi = family & 0xff;
   return safi === SAFI_FLOW || safi === SAFI_FLOW_VPN;
-}
-
-/** VPN families put a zero route distinguisher in front (RFC 4364 §4.3.2), once for each address. */
-export function shaped(address: Uint8Array, family: number): Uint8Array {
-  if ((family & 0xff) !== SAFI_MPLS_VPN || address.length === 0) return address;
-  const size = Math.min(16, address.length);
-  const out = new Uint8Array((address.length / size) * (8 + size));
-  for (let i = 0; i * size < address.length; i++) out.set(address.subarray(i * size, (i + 1) * size), i * (8 + size) + 8);
-  return out;
 }
 
 /** May IPv4 unicast go to this side with the IPv6 next hop of MP_REACH_NLRI (RFC 8950)? */
