@@ -430,21 +430,22 @@ export class Reactor implements ReactorPort {
   /** True when something changed. */
   #change(peer: Peer, wish: PeerSettings, transparentChanged: boolean): boolean {
     const { peers, receiver, egress } = this.#plane;
-    const before = peer.settings;
-    const change = changeOf(before, wish);
+    const change = changeOf(peer.settings, wish);
     const address = peer.settings.remoteAddress;
     if (change === 'reset') peer.stop(cease(OTHER_CONFIGURATION_CHANGE), 'configuration changed', false);
     if (change !== 'none') peer.configure(wish);
     if (address !== wish.remoteAddress) peers.moved(peer, address);
     if (change === 'reset' && this.#started) peer.start();
     if (change === 'live' || change === 'refresh') receiver.configure(peer);
-    if (change === 'refresh' || (transparentChanged && change !== 'reset')) egress.rejoin(peer);
-    if (peer.established && !sameList(before.exportFilters, wish.exportFilters)) this.#exportFiltersChanged(peer);
+    if (change === 'refresh' || (transparentChanged && change !== 'reset')) {
+      egress.rejoin(peer);
+      if (peer.established) this.#sendAnew(peer);
+    }
     return change !== 'none';
   }
 
-  /** Other export filters: everything is sent again through them. Imports are asked for again by whoever changed the filters. */
-  #exportFiltersChanged(peer: Peer): void {
+  /** The export side is another one: everything is sent again through it. Imports are asked for again by whoever changed their filters. */
+  #sendAnew(peer: Peer): void {
     for (const family of peer.agreement?.negotiated.families ?? []) {
       this.#plane.hub.resend(peer.index, family, () => undefined);
     }
@@ -474,10 +475,6 @@ export class Reactor implements ReactorPort {
       look();
     });
   }
-}
-
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((one, i) => one === b[i]);
 }
 
 function expired(id: number): string {
