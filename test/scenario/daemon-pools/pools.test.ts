@@ -1,7 +1,7 @@
 // Pools of routes and the probes that move them, in a whole daemon: what neighbours get at the start, at a word, over a reload, by a check,
 // and with the next session; default-originate beside them.
 import assert from 'node:assert/strict';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -200,3 +200,30 @@ bgp {
     );
   });
 });
+
+test('a check does not outlive a daemon that is killed', { timeout: 60_000 }, async (t) => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-probe-')));
+  const file = join(folder, 'pid');
+  const zest = await ZestProcess.start(
+    `bgp {
+    router-id 10.0.0.1
+    session { asn { local 64500; } }
+    healthcheck { probe slow { command "sleep 300 & echo $! > ${file}; wait"; group nobody; timeout 3600; } }
+}
+`,
+    {},
+    folder,
+  );
+  t.after(async () => {
+    await zest.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const pid = await eventually('the check runs', () => Number(readFileSync(file, 'utf8')) || undefined);
+  assert.ok(existsSync(`/proc/${pid}`));
+  await zest.stop('SIGKILL');
+  await eventually('it is gone', () => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
+});
+
+function isZombie(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+}
