@@ -11,7 +11,7 @@ export default definePlugin({
       log: engine.log,
       state: engine.state,
       announce: async (peer, command) => {
-        await engine.updateRoute(peer, command, engine.signal);
+        await engine.updateRoute(peer, command);
       },
       ask: async (command) => {
         const { status, data, error } = await engine.dispatchCommand(command, engine.signal);

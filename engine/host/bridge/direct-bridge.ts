@@ -1,4 +1,5 @@
 /** The bridge of a plugin that runs in the main thread: calls and callbacks are function calls, nothing is copied. */
+import { setMaxListeners } from 'node:events';
 import type { Bridge, BridgeHandlers, DispatchMethod } from '../../../sdk/plugin/bridge.ts';
 import type { StructuredBatch } from '../../../sdk/plugin/structured.ts';
 import { AnswerReader } from '../../../sdk/rpc/answer.ts';
@@ -20,6 +21,8 @@ export class DirectBridge implements Bridge, BridgeEnd {
 
   constructor(calls: BridgeCalls) {
     this.#calls = calls;
+    // Every call under way listens to it: many are no leak.
+    setMaxListeners(0, this.#closing.signal);
     this.attached = new Promise((resolve, reject) => {
       this.#attach = resolve;
       this.#closing.signal.addEventListener('abort', () => reject(closedError()), { once: true });
