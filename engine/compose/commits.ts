@@ -52,6 +52,8 @@ interface Waiting extends PendingMark {
   /** What comes back, and what it was read from. */
   readonly before: RunningConfig;
   timer: Timer | undefined;
+  /** When it fires, monotonic ms: the machine's time of day may be set meanwhile. */
+  until: number;
 }
 
 /** A return that failed is tried again. */
@@ -257,12 +259,16 @@ export class Commits implements ConfigControl {
     const before = configs.active;
     const mark = { deadline: clock.wall() + confirmSeconds * 1000, author, comment, text };
     await writeMark(store, mark);
-    const outcome = await transactions.run(config, texts);
+    const outcome = await transactions.run(config, texts).catch(async (error: unknown) => {
+      // Nothing waits: the next start must not be told that something did.
+      await removeMark(store).catch(() => undefined);
+      throw error;
+    });
     if (!outcome.ok) {
       await removeMark(store);
       return refusal('refused', outcome.errors.join('; '), outcome.detail);
     }
-    const waiting: Waiting = { ...mark, before, timer: undefined };
+    const waiting: Waiting = { ...mark, before, timer: undefined, until: 0 };
     this.#waiting = waiting;
     this.#lastly = { version: versionOf(text), what: `a commit of ${author}` };
     this.#arm(waiting, confirmSeconds * 1000);
@@ -275,6 +281,7 @@ export class Commits implements ConfigControl {
 
   #arm(waiting: Waiting, ms: number): void {
     const { clock, inTurn, log } = this.#parts;
+    waiting.until = clock.now() + ms;
     waiting.timer = clock.after(ms, () => {
       void inTurn(async () => {
         if (this.#waiting !== waiting) return;
@@ -353,7 +360,7 @@ export class Commits implements ConfigControl {
   }
 
   #left(waiting: Waiting): number {
-    return Math.max(0, Math.ceil((waiting.deadline - this.#parts.clock.wall()) / 1000));
+    return Math.max(0, Math.ceil((waiting.until - this.#parts.clock.now()) / 1000));
   }
 
   async #store(): Promise<RevisionStore | undefined> {
