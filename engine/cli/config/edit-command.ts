@@ -9,6 +9,7 @@ import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { openSession } from './edit-target.ts';
 import { visible, visibleJson, visibleLines } from '../answers/escape.ts';
 import { History } from '../shell/history.ts';
+import { inputLines } from '../shell/input-lines.ts';
 import { EXIT, type CliIo } from '../io.ts';
 import { subcommandOptions, type GlobalOptions } from '../options.ts';
 import { Pager } from '../shell/pager.ts';
@@ -61,7 +62,7 @@ export async function editCommand(args: readonly string[], io: CliIo, options: G
     );
   }
   if (values.command !== undefined) return script(session, values.command, io, options);
-  if (io.stdin.isTTY !== true || io.stdout.isTTY !== true) return script(session, linesOf(io), io, options);
+  if (io.stdin.isTTY !== true || io.stdout.isTTY !== true) return script(session, inputLines(io), io, options);
   return new EditTerminal(session, io).run();
 }
 
@@ -69,15 +70,6 @@ function complain(message: string, code: number, io: CliIo, options: GlobalOptio
   if (options.json) io.stdout.write(`${visibleJson(JSON.stringify({ status: 'error', error: message }))}\n`);
   else io.stderr.write(`error: ${visibleLines(`${message}\n`)}`);
   return code;
-}
-
-async function* linesOf(io: CliIo): AsyncGenerator<string> {
-  const lines = createInterface({ input: io.stdin, terminal: false, signal: io.interrupted });
-  try {
-    for await (const line of lines) yield line;
-  } finally {
-    lines.close();
-  }
 }
 
 /** The first failure ends it: what follows was written for a candidate that is not there. */

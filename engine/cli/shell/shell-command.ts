@@ -7,6 +7,7 @@ import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { ask, NoDaemon } from '../client.ts';
 import { visible } from '../answers/escape.ts';
 import { History } from './history.ts';
+import { inputLines } from './input-lines.ts';
 import { EXIT, type CliIo } from '../io.ts';
 import { readLine, type Format } from '../line.ts';
 import { liveSummary } from './live.ts';
@@ -49,8 +50,7 @@ export async function shellCommand(args: readonly string[], io: CliIo, options: 
 /** Commands of standard input, one a line; empty lines and those that begin with `#` are passed over. */
 async function script(target: Target): Promise<number> {
   let worst: number = EXIT.done;
-  const lines = createInterface({ input: target.io.stdin, terminal: false, signal: target.io.interrupted });
-  for await (const line of lines) {
+  for await (const line of inputLines(target.io)) {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) continue;
     if (text === 'exit' || text === 'quit') break;
@@ -58,7 +58,6 @@ async function script(target: Target): Promise<number> {
     if (code !== EXIT.done) worst = code;
     if (target.io.interrupted.aborted) break;
   }
-  lines.close();
   return target.io.interrupted.aborted ? EXIT.interrupted : worst;
 }
 
