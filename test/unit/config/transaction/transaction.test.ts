@@ -133,6 +133,30 @@ describe('a transaction that goes well', () => {
     );
   });
 
+  test('the file is written when everyone has committed, what goes is stopped behind it, and applied is said last (§12)', async () => {
+    const world = new World();
+    const result = await world.run([world.plugin('a', { tier: 0 }), world.plugin('b', { tier: 1 })], {
+      persist: () => Promise.resolve(void world.calls.push('written')),
+      finish: () => Promise.resolve(void world.calls.push(`stopped behind ${world.events.at(-1)?.type ?? ''}`)),
+    });
+    assert.ok(result.ok && result.saved);
+    const committed = world.calls.filter((call) => call.endsWith('config-committed'));
+    assert.equal(committed.length, 2);
+    assert.deepEqual(world.calls.slice(-4), [...committed, 'written', 'stopped behind committed']);
+    assert.equal(world.events.at(-1)?.type, 'applied');
+  });
+
+  test('a plugin whose roots do not change is asked for nothing, and * is asked for any (§12)', async () => {
+    const world = new World();
+    const result = await world.run([world.plugin('other', { wants: ['dns'] }), world.plugin('all', { wants: ['*'] })]);
+    assert.ok(result.ok);
+    assert.deepEqual(
+      result.plugins.map((one) => one.name),
+      ['all'],
+    );
+    assert.ok(!world.calls.some((call) => call.startsWith('other ')));
+  });
+
   test('what fails after the commit is told and changes nothing', async () => {
     const world = new World();
     const result = await world.run([world.plugin('a', { fates: { 'config-committed': 'hang' } })], {
