@@ -19,13 +19,13 @@ export interface ReactorStart {
 }
 
 /** Messages the real classes see before the first session: enough for the compiler to have made up its mind. */
-const WARM_UP_MESSAGES = 20_000;
+const WARM_UP_MESSAGES = 14_000;
 
 /**
  * The route path makes no garbage worth a larger young generation, but warm-up and long answers would let it grow to 48 MB, all of it
  * resident from then on.
  */
-const YOUNG_MB = 6;
+const YOUNG_MB = 3;
 
 export interface StartedReactor {
   readonly port: ReactorPort;
