@@ -33,6 +33,8 @@ import type { Attach } from './warm-up.ts';
 export const RING_BYTES = 8 << 20;
 /** Rows the near end hands on before it gives its loop a turn: about a millisecond of them, so that what was made of them leaves. */
 const DRAIN_ROWS = 512;
+/** The first slice after a rest: its takers shall have something to begin with. Each further one is twice the one before. */
+const FIRST_ROWS = 64;
 /** How old a row may become in the ring while those who take rows have enough for the moment. */
 const WAIT_MS = 100;
 /** Rows it hands on before another word of the far end, at most. */
@@ -200,6 +202,7 @@ export class RemoteReactor implements ReactorPort {
   readonly ready: Promise<void>;
   #nextId = 0;
   #draining = false;
+  #slice = FIRST_ROWS;
   /** The rows of the ring wait until this is over, or `goOn` is called. */
   #pause: Timer | undefined;
   #gone: string | undefined;
@@ -376,7 +379,8 @@ export class RemoteReactor implements ReactorPort {
       this.#pause ??= this.#clock.after(WAIT_MS / 4, () => this.goOn(), { unref: true });
       return;
     }
-    this.#draining = this.#hand(DRAIN_ROWS) > 0 || !this.#source.rest();
+    this.#draining = this.#hand(this.#slice) > 0 || !this.#source.rest();
+    this.#slice = this.#draining ? Math.min(2 * this.#slice, DRAIN_ROWS) : FIRST_ROWS;
     if (this.#draining) setImmediate(() => this.#drain());
   }
 

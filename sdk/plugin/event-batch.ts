@@ -2,6 +2,7 @@
  * The texts of one `deliver-batch`. A batch comes a thousand times a second and is almost all texts, so what every engine writes,
  * `{"events":["…","…"]}`, is taken apart by JSON.parse alone: nothing of it but strings is looked at, however deep the rest may be.
  */
+import { isAscii } from 'node:buffer';
 import { decodePayload } from '../rpc/decode.ts';
 
 /** Throws RpcError `invalid-params`. */
@@ -12,7 +13,8 @@ export function eventTexts(payload: Buffer): readonly string[] {
 function plainTexts(payload: Buffer): readonly string[] | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(payload.toString('utf8'));
+    // Events are ASCII but for texts of people, and ASCII is a string in half the time.
+    value = JSON.parse(payload.toString(isAscii(payload) ? 'latin1' : 'utf8'));
   } catch {
     return undefined;
   }
