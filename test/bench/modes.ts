@@ -168,7 +168,7 @@ export function generatedModes(folder: string): readonly Mode[] {
       name: 'events',
       what: 'an external plugin over TLS parses every event',
       sizes: [100_000],
-      contestants: [zest('events', withEvents, folder), rival('exabgp', 'events', [], 0.25)],
+      contestants: [zest('events', withEvents, folder), rival('exabgp', 'events')],
       measures: [rate('events to a plugin over TLS', 20, 50)],
     },
     {
