@@ -42,7 +42,11 @@ export function autoloadedNames(builtins: readonly BuiltinPlugin[]): readonly st
   return withDependencies(chosen, builtins).map((builtin) => builtin.name);
 }
 
-/** What puts the route path's plugins on a rehearsal (engine/bgp/warm-up.ts), in the order they would attach. */
+/**
+ * What puts the route path's plugins on a rehearsal (engine/bgp/warm-up.ts), in the order they would attach. Every plugin's module is loaded for
+ * it, though two have something to rehearse: loaded after the rehearsal, they cost the first table twice its time (0.06 → 0.12 s of 100,000
+ * routes; 1.5 MB are saved), why is not known.
+ */
 export async function loadRehearsals(): Promise<Attach> {
   const modules = await Promise.all(
     builtinNames().map(
