@@ -46,7 +46,8 @@ function inNamespace(): boolean {
   return true;
 }
 
-if (words.includes('interop') && process.env['ZEST_NETNS'] !== '1' && inNamespace()) {
+const isInterop = words.some((word) => word.startsWith('interop'));
+if (isInterop && process.env['ZEST_NETNS'] !== '1' && inNamespace()) {
   // The run in the namespace has said it all.
 } else if (files.length === 0) {
   process.stderr.write(`no test matches ${words.join(' ')}\n`);
@@ -54,7 +55,7 @@ if (words.includes('interop') && process.env['ZEST_NETNS'] !== '1' && inNamespac
 } else {
   // Interop tests own ports and daemons of the machine: one at a time. So do scenarios that load it, or that wait for what a loaded one is late
   // with; they come last. The rest share the cores.
-  const alone = (file: string): boolean => words.includes('interop') || ALONE.some((word) => file.includes(word));
+  const alone = (file: string): boolean => isInterop || ALONE.some((word) => file.includes(word));
   for (const [group, concurrency] of [
     [files.filter((file) => !alone(file)), availableParallelism()],
     [files.filter(alone), 1],
