@@ -60,6 +60,11 @@ export class Findings {
     if (this.warnings.length < MAXIMUM_FAULTS) this.warnings.push({ path, line: place.line, column: place.column, message });
   }
 
+  /** Something is wrong at exactly this place. */
+  faultAt(place: Place): boolean {
+    return this.faults.some((one) => one.line === place.line && one.column === place.column);
+  }
+
   /** A step of the checks is done: what is found from now on may follow from what was found so far. */
   follow(): void {
     this.#steps.push(this.faults.length);

@@ -172,9 +172,10 @@ function readEnvironment(root: Branch, options: LoadOptions, findings: Findings)
   };
   if (branch !== undefined) walk(branch, '');
   const settings = new Settings(options.env ?? {}, options.flags ?? {}, texts);
-  for (const fault of settings.faults) {
-    const path = /^ze\.log\.([^:]+):/.exec(fault)?.[1];
-    findings.fault(places.get(`log/${path ?? ''}`)?.place ?? NOWHERE, 'environment', fault);
+  for (const { path, message } of settings.faults) {
+    const value = path === undefined ? undefined : places.get(path);
+    // A value that its type refuses is known already.
+    if (value === undefined || !findings.faultAt(value.place)) findings.fault(value?.place ?? NOWHERE, 'environment', message);
   }
   for (const warning of settings.warnings) findings.warn(NOWHERE, 'environment', warning);
   return {

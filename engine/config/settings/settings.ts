@@ -66,6 +66,12 @@ export interface Setting {
   readonly description: string;
 }
 
+export interface SettingFault {
+  readonly message: string;
+  /** Path below `environment` of a value that the config gave. */
+  readonly path?: string;
+}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Letters and digits of a name; every separator is the same. */
@@ -79,8 +85,8 @@ const FOREIGN =
 
 export class Settings {
   readonly #settings = new Map<string, Setting>();
-  /** Faults of values and of names nobody knows, as texts. */
-  readonly faults: string[] = [];
+  /** Faults of values and of names nobody knows. */
+  readonly faults: SettingFault[] = [];
   readonly warnings: string[] = [];
 
   /** `config` maps paths below `environment` to texts. Names of `flags` are dotted, with or without `ze.`. */
@@ -90,13 +96,13 @@ export class Settings {
     for (const [path, value] of config) {
       const spec = SETTINGS.find((one) => one.path === path);
       if (spec !== undefined) this.#put(spec, value, 'config');
-      else if (path.startsWith('log/')) this.#put(logSpec(path.slice('log/'.length)), value, 'config');
+      else if (path.startsWith('log/')) this.#put(logSpec(path.slice('log/'.length), path), value, 'config');
     }
     const take = (name: string, value: string, source: 'flag' | 'environment'): void => {
       const known = byName.get(folded(name));
       if (known !== undefined) this.#put(known, value, source, name);
       else if (folded(name).startsWith('ze_log_')) this.#put(logSpec(subsystem(name)), value, source, name);
-      else if (source === 'flag') this.faults.push(`unknown setting ${clamp(name)}${this.#guess(name)}`);
+      else if (source === 'flag') this.faults.push({ message: `unknown setting ${clamp(name)}${this.#guess(name)}` });
       else if (!FOREIGN.test(folded(name)))
         this.warnings.push(`unknown setting ${clamp(name)} in the environment${this.#guess(name)}`);
     };
@@ -115,16 +121,20 @@ export class Settings {
   }
 
   #put(spec: SettingSpec, value: string, source: SettingSource, written = `ze.${spec.name}`): void {
+    const refuse = (why: string): void => {
+      const message = `${written}: "${clamp(value)}" is ${why}`;
+      this.faults.push(source === 'config' ? { message, path: spec.path } : { message });
+    };
     const read = readSetting(spec.kind, value);
     if (read === undefined) {
-      this.faults.push(`${written}: "${clamp(value)}" is not ${EXPECTED[spec.kind]}`);
+      refuse(`not ${EXPECTED[spec.kind]}`);
       return;
     }
     const choices = CHOICES[spec.name];
     if (choices !== undefined && value !== '' && !choices.includes(value)) {
       const guess = nearest(value.toLowerCase(), choices);
       const hint = guess === undefined ? '' : ` (did you mean "${guess}"?)`;
-      this.faults.push(`${written}: "${clamp(value)}" is none of ${choices.join(', ')}${hint}`);
+      refuse(`none of ${choices.join(', ')}${hint}`);
       return;
     }
     const name = `ze.${spec.name}`;
@@ -166,8 +176,8 @@ export class Settings {
   }
 }
 
-function logSpec(name: string): SettingSpec {
-  return row(`log.${name}`, 'level', '', '', `level of ${name}`);
+function logSpec(name: string, path = ''): SettingSpec {
+  return row(`log.${name}`, 'level', '', path, `level of ${name}`);
 }
 
 /** `ze_log_bgp_session` and `ze.log.bgp.session` both mean bgp.session. */

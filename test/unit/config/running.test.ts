@@ -317,6 +317,27 @@ test('a bad value in the environment is a fault, an unknown name a warning', () 
   assert.match(unknown.warnings.at(-1)?.message ?? '', /ze_redy_file.*did you mean ze.ready.file/);
 });
 
+test('a bad value of a setting in the file is said once, where it stands', () => {
+  const rows: readonly (readonly [text: string, message: string, column: number])[] = [
+    ['environment { bgp { openwait \0; } }', 'environment/bgp/openwait: "\\x00" is not a number, 1..3600', 30],
+    [
+      'environment { bgp { openwait 9999999999999999; } }',
+      'environment/bgp/openwait: 9999999999999999 is out of range (1..3600)',
+      30,
+    ],
+    ['environment { log { level loud; } }', 'environment/log/level: "loud" is not one of disabled, error', 27],
+    ['environment { log { bgp loud; } }', 'ze.log.bgp: "loud" is not a log level', 25],
+    ['set environment reactor update-groups maybe\n', 'environment/reactor/update-groups: "maybe" is not one of true', 39],
+  ];
+  for (const [text, message, column] of rows) {
+    const result = loadConfig(text, { path: 't' });
+    const faults = result.ok ? [] : result.faults;
+    assert.equal(faults.length, 1, text);
+    assert.ok(faults[0]?.message.startsWith(message), `${faults[0]?.message}`);
+    assert.deepEqual([faults[0]?.line, faults[0]?.column], [1, column], text);
+  }
+});
+
 test('plugins: stage limit from leaf, environment, default; in-place plugins speak text', () => {
   const config = load(LAYERS.replace('process rs {', 'process own { run "./own"; }\n process rs {'), {
     env: { ze_plugin_stage_timeout: '7s' },
