@@ -2,6 +2,7 @@
 //   node --import tsx test/run.ts            unit, wire, property, scenario, tidy
 //   node --import tsx test/run.ts interop    only the tests below test/interop, which need peer daemons
 //   node --import tsx test/run.ts unit/wire  only the tests whose path holds the word
+// Property tests try new values in each run; ZEST_SEED=N repeats a run.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -53,6 +54,8 @@ if (isInterop && process.env['ZEST_NETNS'] !== '1' && inNamespace()) {
   process.stderr.write(`no test matches ${words.join(' ')}\n`);
   process.exitCode = 2;
 } else {
+  // The runner hands its own arguments down to the process of each file.
+  process.execArgv.push('--import', join(root, 'support', 'seed.ts'));
   // Interop tests own ports and daemons of the machine: one at a time. So do scenarios that load it, or that wait for what a loaded one is late
   // with; they come last. The rest share the cores.
   const alone = (file: string): boolean => isInterop || ALONE.some((word) => file.includes(word));
