@@ -2,7 +2,7 @@
 // code it states, and never with a stack.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createCipheriv } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -12,16 +12,25 @@ const folder = temporaryFolder();
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const times = (count: number, text: (i: number) => string): string => Array.from({ length: count }, (_, i) => text(i)).join('');
+/** The same bytes in every run: AES in counter mode over zeros. */
+const randomBytes = (size: number, n: number): Buffer =>
+  createCipheriv('aes-128-ctr', Buffer.alloc(16, n), Buffer.alloc(16)).update(Buffer.alloc(size));
 const printable = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte) => 32 + (byte % 95)));
 const bgp = (inner: string): string => `bgp { router-id 1.1.1.1; session asn local 1; ${inner} }`;
-const SEEDED = 100_000;
+const SIZE = 100_000;
 
 type Row = readonly [name: string, content: string | Buffer, exit: 0 | 1, fragment: string];
 
 const rows: readonly Row[] = [
-  ...[1, 2, 3].map((n): Row => [`random bytes ${n}`, randomBytes(SEEDED), 1, 'line 1: ']),
-  ...[1, 2].map((n): Row => [`random letters ${n}`, printable(randomBytes(SEEDED)), 1, 'line 1: ']),
-  ['zeros', Buffer.alloc(SEEDED), 1, 'a word of 100000 characters (max 65536)'],
+  ...[1, 2, 3].map((n): Row => [`random bytes ${n}`, randomBytes(SIZE, n), 1, 'line 1: ']),
+  ...[1, 2].map((n): Row => [`random letters ${n}`, printable(randomBytes(SIZE, n)), 1, 'line 1: ']),
+  [
+    'random letters behind a #',
+    Buffer.concat([Buffer.from('#'), printable(randomBytes(SIZE, 3))]),
+    0,
+    'the configuration is empty',
+  ],
+  ['zeros', Buffer.alloc(SIZE), 1, 'a word of 100000 characters (max 65536)'],
   ['a zero', 'bgp { \0 }', 1, 'unknown field in bgp: \\x00 ['],
   ['invalid UTF-8', Buffer.from([0x62, 0x67, 0x70, 0x20, 0x7b, 0xff, 0xfe, 0x7d]), 1, 'unknown field in bgp'],
   ['UTF-16', Buffer.from('\ufeffbgp { }', 'utf16le'), 1, 'unknown top-level keyword'],
@@ -176,7 +185,7 @@ for (const [index, [name, make]] of strange.entries()) {
 }
 
 const bad: readonly (readonly [name: string, content: string | Buffer])[] = [
-  ['random bytes', randomBytes(SEEDED)],
+  ['random bytes', randomBytes(SIZE, 1)],
   ['open braces', '{'.repeat(10_000)],
   ['brackets in brackets', `bgp { filter { import ${'[ '.repeat(10_000)}`],
   ['a token of a megabyte', `bgp { router-id ${'a'.repeat(1 << 20)}; }`],
