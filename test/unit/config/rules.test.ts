@@ -294,7 +294,12 @@ const rows: readonly Row[] = [
   ['no router-id at all', `bgp { session { asn { local 1; } } ${peer()} }`, 1, 'router-id is required'],
   ['no local AS at all', `bgp { router-id 1.1.1.1; ${peer()} }`, 1, 'a local AS is required'],
   ['a log level', 'environment { log { level INFO; bgp.session debug; } }', 0, 'valid'],
-  ['a bad log backend', 'environment { log { backend sdterr; } }', 1, 'is not one of stderr, stdout, syslog (did you mean "stderr"?)'],
+  [
+    'a bad log backend',
+    'environment { log { backend sdterr; } }',
+    1,
+    'is not one of stderr, stdout, syslog (did you mean "stderr"?)',
+  ],
   [
     'a remote address that is no host',
     bgp(peer({ remote: 'ip 0.0.0.0;' })),
