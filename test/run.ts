@@ -55,7 +55,7 @@ if (isInterop && process.env['ZEST_NETNS'] !== '1' && inNamespace()) {
   process.exitCode = 2;
 } else {
   // The runner hands its own arguments down to the process of each file.
-  process.execArgv.push('--import', join(root, 'support', 'seed.ts'));
+  process.execArgv.push('--import', new URL('support/seed.ts', import.meta.url).href);
   // Interop tests own ports and daemons of the machine: one at a time. So do scenarios that load it, or that wait for what a loaded one is late
   // with; they come last. The rest share the cores.
   const alone = (file: string): boolean => isInterop || ALONE.some((word) => file.includes(word));
