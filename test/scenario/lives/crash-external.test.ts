@@ -27,7 +27,7 @@ function expected(stage: number, way: Way): readonly [code: string, text: RegExp
     case 'close':
       return stage === 0
         ? ['plugin-connect', /no connection within/]
-        : ['plugin-crash', /connection (?:closed|failed: (?:write EPIPE|read ECONNRESET))/];
+        : ['plugin-crash', /connection (?:closed|failed: (?:read|write) (?:EPIPE|ECONNRESET))/];
     case 'silent':
       if (stage === 0) return ['plugin-connect', /no connection within/];
       if (stage === RUNNING) return ['plugin-silent', /events not acknowledged/];
