@@ -5,22 +5,21 @@
  * A row is matched by one mask per process, written once per form asked for, and copied into each process's own stream. Streams are
  * flushed at the end of the turn, dependents before what they depend on, and each waits only for its own process.
  */
-import { messageOf } from '../../sdk/rpc/errors.ts';
 import type { EventRow, PeerIdentity, ProcessBinding, ReactorPort, Report } from '../bgp/port.ts';
 import { EventEncoder } from '../codec/event-encoder.ts';
-import { PeerSelector } from '../codec/peer-selector.ts';
 import type { AnsweredNlri, NlriAnswer, NlriQuestion } from '../codec/nlri-question.ts';
 import type { CodecRegistry } from '../codec/registry.ts';
 import { KIND_NUMBER } from '../codec/event-kinds.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { BufferPool, NUMBERED, SNAPSHOT, VERBATIM } from './batch.ts';
+import { BufferPool, SNAPSHOT } from './batch.ts';
 import { Deferred } from './deferred.ts';
 import { WINDOW } from './delivery.ts';
+import type { EmitInput, EmitResult, EmittedListener } from './emitted.ts';
+import { EmittedListeners, MAX_EMITTED } from './emitted.ts';
 import { Established } from './established.ts';
 import { BGP, EventTypes } from './event-types.ts';
-import type { MonitorFilter } from './monitor.ts';
-import { envelopeText, Monitor } from './monitor.ts';
+import type { Monitor, MonitorFilter } from './monitor.ts';
 import { Peers } from './peers.ts';
 import { Pressure } from './pressure.ts';
 import type { ProcessFailure, ProcessOptions, ProcessStatistics } from './process.ts';
@@ -29,11 +28,14 @@ import { AMPLE_BATCHES, type Pools } from './queue.ts';
 import { RecentEvents } from './recent.ts';
 import { ReportBus } from './reports.ts';
 import { StructuredPool } from './structured.ts';
+import { Taps } from './taps.ts';
+import { Troubles } from './troubles.ts';
 import { Unbound } from './unbound.ts';
 import { Unread } from './unread.ts';
 import type { SubscribeInput } from './subscriptions.ts';
-import { ENVELOPE, EVERYTHING, NO_MATCH, parseSubscribe, parseSubscribeCommand, rowBit, SENT_SHIFT } from './subscriptions.ts';
+import { ENVELOPE, NO_MATCH, parseSubscribe, parseSubscribeCommand, rowBit } from './subscriptions.ts';
 import type { Turn } from './turns.ts';
+import { Wanted } from './wanted.ts';
 
 /** The part of the reactor's port that the bus steers. */
 export type BusReactor = Pick<ReactorPort, 'interest' | 'setHeld' | 'cacheConsumer' | 'releaseCached'> & {
@@ -51,20 +53,6 @@ export interface BusOptions {
   /** When streams are flushed; a microtask unless a test decides. */
   readonly schedule?: ((action: () => void) => void) | undefined;
 }
-
-/** Input of `emit-event` (plugin-rpc-types §5.8). */
-export interface EmitInput {
-  readonly namespace: string;
-  readonly type: string;
-  readonly direction?: string | undefined;
-  readonly peerAddress?: string | undefined;
-  readonly text: string;
-}
-
-export type EmitResult = { readonly ok: true; readonly delivered: number } | { readonly ok: false; readonly message: string };
-
-/** What in-engine subscribers of emitted events are told. */
-export type EmittedListener = (event: EmitInput) => void;
 
 /** What the owner of a process holds. Every call is harmless after `detach`. */
 export interface ProcessHandle {
@@ -87,18 +75,6 @@ export interface ProcessHandle {
   detach(): void;
 }
 
-/** Between two reports of one process's refused batches. */
-const REFUSED_REPORT_MS = 10_000;
-
-/** An emitted text may not be larger: one line holds it with its escapes. */
-export const MAX_EMITTED = 1024 * 1024;
-
-/** Seldom enough to be worth knowing always: for `show event recent` and the counts. */
-const ALWAYS = (['open', 'notification', 'refresh', 'state', 'negotiated', 'eor', 'congested', 'resumed'] as const).reduce(
-  (mask, kind) => mask | rowBit(KIND_NUMBER[kind], false) | rowBit(KIND_NUMBER[kind], true),
-  0,
-);
-const LOW_HALF = (1 << SENT_SHIFT) - 1;
 const UPDATE = KIND_NUMBER.update;
 const NO_QUESTIONS: readonly NlriQuestion[] = [];
 
@@ -119,17 +95,16 @@ export class EventBus {
   readonly #registry: CodecRegistry;
   readonly #deferred: Deferred;
   readonly #unread: Unread;
-  readonly #monitors = new Set<Monitor>();
-  readonly #listeners = new Map<string, Set<EmittedListener>>();
+  readonly #taps = new Taps(() => this.#tellReactor());
+  readonly #wanted = new Wanted();
+  readonly #troubles: Troubles;
+  readonly #listeners = new EmittedListeners();
   /** Highest tier first, then by name. */
   #processes: readonly BusProcess[] = [];
   #bindings: ReadonlyMap<string, readonly ProcessBinding[]> = new Map();
   #reactor: BusReactor | undefined;
   #unheldRoles: (bindings: readonly ProcessBinding[]) => readonly string[] = () => [];
   #flushing = false;
-  #received = -1;
-  #sent = -1;
-  #each = false;
   /** Rows lost between reactor and bus. */
   #rowsLost = 0;
 
@@ -144,6 +119,7 @@ export class EventBus {
     this.#pressure = new Pressure((peer, held) => this.#reactor?.setHeld(peer, held), this.reports);
     this.#registry = options.registry;
     this.#unread = new Unread(this.reports);
+    this.#troubles = new Troubles(this.reports, options.log, options.clock);
     this.#deferred = new Deferred({
       clock: options.clock,
       ask: options.read ?? (() => Promise.resolve({ ok: false, message: 'nobody is asked' })),
@@ -157,9 +133,7 @@ export class EventBus {
   /** The reactor is there: it is told what is wanted. */
   connect(reactor: BusReactor): void {
     this.#reactor = reactor;
-    this.#received = -1;
-    this.#sent = -1;
-    for (const process of this.#processes) process.counted = false;
+    this.#wanted.connect(reactor, this.#processes);
     this.#tellReactor();
   }
 
@@ -175,7 +149,7 @@ export class EventBus {
   #questions(row: EventRow): readonly NlriQuestion[] {
     if (row.kind !== 'update' || !this.#registry.hasForeign) return NO_QUESTIONS;
     const bit = rowBit(UPDATE, row.direction === 'sent');
-    const isRead = this.#monitors.size > 0 || this.#processes.some((process) => process.reads && process.wants(row.peer, bit));
+    const isRead = this.#taps.size > 0 || this.#processes.some((process) => process.reads && process.wants(row.peer, bit));
     if (!isRead) return NO_QUESTIONS;
     this.#encoder.begin(row, this.#peers.at(row.peer));
     return this.#encoder.questions();
@@ -219,7 +193,7 @@ export class EventBus {
         this.#pressure.rise(process, row.direction === 'sent' ? -1 : row.peer);
       }
     }
-    if (this.#monitors.size > 0) this.#tap(row, peer);
+    if (this.#taps.size > 0) this.#taps.row(row, peer, this.#encoder);
     this.#later();
   }
 
@@ -321,48 +295,20 @@ export class EventBus {
       if (process.appendText(text, match === ENVELOPE, namespace, type)) delivered++;
       if (process.queue.dropping) this.#pressure.rise(process, -1);
     }
-    for (const monitor of this.#monitors) {
-      if (!monitor.wants(namespace, type) || !monitor.wantsPeer(selectable)) continue;
-      const wanted = monitor.filter.direction;
-      if (wanted === undefined || directions === 0 || (directionBits(wanted) & directions) !== 0) {
-        monitor.push(envelopeText(namespace, type, text), NUMBERED);
-      }
-    }
-    for (const key of [`${namespace}/${type}`, `${namespace}/*`]) {
-      for (const listener of this.#listeners.get(key) ?? []) listener(input);
-    }
+    this.#taps.emitted(namespace, type, text, selectable, directions);
+    this.#listeners.tell(input);
     this.#later();
     return { ok: true, delivered };
   }
 
   /** Hears emitted events of a type (`*` = every type of the namespace) in the engine; the returned function stops it. */
   listen(namespace: string, type: string, listener: EmittedListener): () => void {
-    const key = `${namespace}/${type}`;
-    let listeners = this.#listeners.get(key);
-    if (listeners === undefined) this.#listeners.set(key, (listeners = new Set()));
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    return this.#listeners.add(namespace, type, listener);
   }
 
   /** A tap for a person. Close it, or leave its loop. */
   monitor(filter: Partial<MonitorFilter> = {}): Monitor {
-    const monitor: Monitor = new Monitor(
-      {
-        peers: filter.peers ?? PeerSelector.all,
-        include: filter.include ?? [],
-        exclude: filter.exclude ?? [],
-        direction: filter.direction,
-        format: filter.format ?? 'parsed',
-        encoding: filter.encoding ?? 'json',
-      },
-      () => {
-        this.#monitors.delete(monitor);
-        this.#tellReactor();
-      },
-    );
-    this.#monitors.add(monitor);
-    this.#tellReactor();
-    return monitor;
+    return this.#taps.open(filter);
   }
 
   /** `event list`: every type with how often it passed by and who asked for it. */
@@ -389,7 +335,7 @@ export class EventBus {
       this.#processes.reduce((total, process) => total + of(process), 0);
     return {
       processes: this.#processes.length,
-      monitors: this.#monitors.size,
+      monitors: this.#taps.size,
       'events-delivered': sum((process) => process.lane.delivered),
       'events-dropped': sum((process) => process.queue.dropped),
       'rows-lost': this.#rowsLost,
@@ -431,8 +377,7 @@ export class EventBus {
     this.#processes = this.#processes.filter((one) => one !== process);
     this.#pressure.end(process);
     this.#later();
-    if (process.counted) this.#reactor?.cacheConsumer(process.name, 'none');
-    process.counted = false;
+    this.#wanted.leave(process);
     this.#tellReactor();
     this.#unbound.check(this.#processes, this.#bindings);
   }
@@ -442,17 +387,7 @@ export class EventBus {
     this.#later();
     process.refresh(this.#peers, this.#bindings);
     this.#tellReactor();
-    this.reports.report({
-      severity: 'error',
-      code: failure === 'silent' ? 'event-consumer-silent' : 'event-consumer-overflow',
-      source: 'bus',
-      subject: process.name,
-      message:
-        failure === 'silent'
-          ? 'no acknowledgement of a batch of events within the delivery time'
-          : 'event queue full, policy disconnect',
-    });
-    this.#log.warn({ process: process.name, failure }, 'event consumer failed');
+    this.#troubles.failed(process, failure);
   }
 
   #snapshot(process: BusProcess): void {
@@ -473,58 +408,18 @@ export class EventBus {
   }
 
   #settled(process: BusProcess, error: unknown): void {
-    if (error !== undefined) this.#refused(process, error);
+    if (error !== undefined) this.#troubles.refused(process, error);
     // The queue forgets the batch after this call: look once it has.
     this.#later();
-  }
-
-  /** A handler that throws does so again and again: one report in ten seconds, which says how many went before it. */
-  #refused(process: BusProcess, error: unknown): void {
-    this.#log.warn({ process: process.name, error: messageOf(error) }, 'events refused');
-    const message = `events refused: ${messageOf(error)}`;
-    process.onRefused?.(message);
-    const now = this.#clock.now();
-    if (now - process.refusedReportedAt < REFUSED_REPORT_MS) {
-      process.refusedUnreported++;
-      return;
-    }
-    const before = process.refusedUnreported;
-    process.refusedReportedAt = now;
-    process.refusedUnreported = 0;
-    this.reports.report({
-      severity: 'error',
-      code: 'event-handler-failed',
-      source: 'bus',
-      subject: process.name,
-      message,
-      ...(before === 0 ? {} : { detail: { 'refused-before': before } }),
-    });
   }
 
   /** Rows that the reactor's ring had no room for: every stream that would have had some of them gets a gap. */
   #lost(count: number): void {
     this.#rowsLost += count;
     for (const process of this.#processes) if (process.interest !== 0) process.queue.lost(count);
-    for (const monitor of this.#monitors) monitor.lost(count);
-    this.reports.report({
-      severity: 'error',
-      code: 'event-rows-lost',
-      source: 'bus',
-      subject: 'reactor',
-      message: `${count} events lost between reactor and bus`,
-      detail: { lost: count },
-    });
+    this.#taps.lost(count);
+    this.#troubles.lost(count);
     this.#later();
-  }
-
-  #tap(row: EventRow, peer: PeerIdentity): void {
-    for (const monitor of this.#monitors) {
-      const { direction, format, encoding } = monitor.filter;
-      if (direction !== undefined && row.direction !== 'unspecified' && row.direction !== direction) continue;
-      if (!monitor.wants(BGP, row.kind) || !monitor.wantsPeer(peer)) continue;
-      const shape = this.#encoder.numbered(format, encoding) ? NUMBERED : VERBATIM;
-      monitor.push(this.#encoder.text(format, encoding), shape);
-    }
   }
 
   #refreshAll(): void {
@@ -533,26 +428,7 @@ export class EventBus {
   }
 
   #tellReactor(): void {
-    const reactor = this.#reactor;
-    if (reactor === undefined) return;
-    let interest = ALWAYS;
-    let isEach = false;
-    for (const process of this.#processes) {
-      interest |= process.interest;
-      isEach ||= process.wantsUpdates && process.queue.holdsPeers;
-      const counts = process.cache.mode !== 'none' && process.wantsUpdates && !process.failed;
-      if (counts === process.counted) continue;
-      process.counted = counts;
-      reactor.cacheConsumer(process.name, counts ? process.cache.mode : 'none');
-    }
-    if (this.#monitors.size > 0) interest |= EVERYTHING;
-    const received = interest & LOW_HALF;
-    const sent = (interest >>> SENT_SHIFT) & LOW_HALF;
-    if (received === this.#received && sent === this.#sent && isEach === this.#each) return;
-    this.#received = received;
-    this.#sent = sent;
-    this.#each = isEach;
-    reactor.interest(received, sent, isEach);
+    this.#wanted.tell(this.#processes, this.#taps.size > 0);
   }
 
   #later(): void {
@@ -569,7 +445,7 @@ export class EventBus {
    * person's tap wants rows at once.
    */
   get ample(): boolean {
-    if (this.#monitors.size > 0) return false;
+    if (this.#taps.size > 0) return false;
     let ample = false;
     for (const process of this.#processes) {
       if (!process.takesUpdates) continue;

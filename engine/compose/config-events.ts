@@ -3,7 +3,8 @@ import { configSchema } from '../config/load.ts';
 import { secretNames } from '../config/secret.ts';
 import type { EventTap } from '../config/transaction/readiness.ts';
 import type { EventSink } from '../config/transaction/participant.ts';
-import { type EventBus, MAX_EMITTED } from '../bus/bus.ts';
+import type { EventBus } from '../bus/bus.ts';
+import { MAX_EMITTED } from '../bus/emitted.ts';
 import type { SchemaNode } from '../../yang/compile/schema.ts';
 
 const NAMESPACE = 'config';
