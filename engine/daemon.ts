@@ -11,41 +11,35 @@ import { builtInHandlers } from './command/builtin/index.ts';
 import { Dispatcher } from './command/dispatch.ts';
 import { ControlDoor } from './command/door.ts';
 import { RouteUpdates } from './command/route-updates.ts';
-import { autoloadedNames, loadBuiltins } from './compose/builtins.ts';
+import { loadBuiltins } from './compose/builtins.ts';
 import { Commits } from './compose/commits.ts';
 import { commandContext, type DaemonSteering, granted, sees } from './compose/command-context.ts';
 import { bindingsByPeer, ConfigInForce, logSettings, needs, sinkSettings } from './compose/config-in-force.ts';
 import { ConfigRoutes } from './compose/config-routes.ts';
+import { ConfigSource } from './compose/config-source.ts';
 import { applyPeers } from './compose/config-steps.ts';
-import { askAbout, type Asking, loadWithPlugins } from './compose/declarations.ts';
 import { Originations } from './compose/originations.ts';
 import { Questions } from './compose/questions.ts';
 import { warmUpEvents } from './compose/event-warm-up.ts';
 import { startReactor } from './compose/reactor.ts';
+import { ReloadTurns } from './compose/reload-turns.ts';
 import { engineServices } from './compose/services.ts';
 import { happened, type ReloadOutcome, Transactions } from './compose/transactions.ts';
 import type { RunningConfig } from './config/running.ts';
-import type { LoadOptions, LoadResult } from './config/load.ts';
 import { secretsOf } from './config/secret.ts';
-import { faultText, validateReport } from './config/validate-report.ts';
 import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import type { Log } from './core/log.ts';
 import { RootLog } from './core/root-log.ts';
-import { type FileText, readSettled } from './core/settled-file.ts';
 import { releaseYoungHeap } from './core/young-heap.ts';
 import { DnsLookup } from './host/services/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin } from './host/startup/plan.ts';
-import type { DeclarationRow } from './config/schema/declared.ts';
-import { type DeclarationAnswer, declarationRow } from './host/startup/query.ts';
 import { StateStore } from './host/services/state-store.ts';
 import { RELAY_LEVELS, type RelayLevel } from './host/external/stderr-relay.ts';
 import { ServiceLife } from './service/life.ts';
 import { openSink } from './service/log-sink.ts';
-import { withoutNotify } from './service/notify.ts';
-import { identityOf } from './service/privileges.ts';
 
 export interface DaemonOptions {
   /** A file, or the text of one that came by standard input. */
@@ -67,6 +61,7 @@ export interface DaemonHandle {
 }
 
 const STOPPING: ReloadOutcome = { ok: false, errors: ['the daemon is stopping'] };
+const BIN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const EXIT_FAILED = 1;
 const EXIT_FATAL_PLUGIN = 3;
 
@@ -80,7 +75,6 @@ class Daemon {
   readonly #options: DaemonOptions;
   readonly #clock: Clock = systemClock;
   readonly #startedAt = Date.now();
-  #builtins: readonly BuiltinPlugin[] = [];
   #configs: ConfigInForce | undefined;
   #rootLog: RootLog | undefined;
   #log: Log | undefined;
@@ -91,23 +85,27 @@ class Daemon {
   #end: (() => void) | undefined;
   #stopReason: string | undefined;
   readonly #stopping = new AbortController();
-  #declaring: Promise<readonly DeclarationAnswer[]> | undefined;
   /** Settles when the start is over, well or not. */
   #started: Promise<void> = Promise.resolve();
-  #reloading: Promise<ReloadOutcome> | undefined;
-  /** The one reload that waits for `#reloading`: all who ask meanwhile share it. */
-  #waiting: Promise<ReloadOutcome> | undefined;
-  /** The last of the reloads and commits: the next one begins behind it. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new ReloadTurns(() => this.#beginReload());
 
   constructor(options: DaemonOptions) {
     this.#options = options;
   }
 
   async run(): Promise<number> {
-    this.#builtins = await loadBuiltins();
-    const file = await this.#read();
-    const loaded = await this.#load(file);
+    const { configPath } = this.#options;
+    const builtins = await loadBuiltins();
+    const source = new ConfigSource({
+      ...this.#options,
+      builtins,
+      binFolder: BIN_FOLDER,
+      clock: this.#clock,
+      signal: this.#stopping.signal,
+      known: (plugin) => this.#host?.declared(plugin),
+    });
+    const file = await source.read();
+    const loaded = await source.load(file);
     if (this.#isStopping()) return this.#exitCode;
     if (!loaded.ok) {
       process.stderr.write(loaded.text);
@@ -130,14 +128,13 @@ class Daemon {
       clock: this.#clock,
     });
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration');
-    const { configPath } = this.#options;
     if (configPath !== undefined && file.ok)
       await Commits.heed(configPath, file.text, revisionLimit(loaded.config), this.#clock, this.#rootLog.log('config'));
     const closers: (() => Promise<void> | void)[] = [];
     const uncaught = (error: unknown): void => this.#uncaught(error);
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
     try {
-      const start = this.#start(closers);
+      const start = this.#start(source, builtins, closers);
       this.#started = start.catch(() => undefined);
       await start;
       if (this.#stopReason === undefined) await new Promise<void>((resolve) => (this.#end = resolve));
@@ -181,12 +178,7 @@ class Daemon {
 
   /** One at a time; all requests during one share the next, which reads the file again. Never rejects. */
   reload(): Promise<ReloadOutcome> {
-    if (this.#reloading === undefined) return this.#beginReload();
-    this.#waiting ??= this.#reloading.then(() => {
-      this.#waiting = undefined;
-      return this.#beginReload();
-    });
-    return this.#waiting;
+    return this.#turns.request();
   }
 
   #isStopping(): boolean {
@@ -194,9 +186,9 @@ class Daemon {
   }
 
   #beginReload(): Promise<ReloadOutcome> {
-    const done = this.#inTurn(() => this.#reload()).catch((error: unknown) =>
-      this.#refuse([error instanceof Error ? error.message : String(error)]),
-    );
+    const done = this.#turns
+      .inTurn(() => this.#reload())
+      .catch((error: unknown) => this.#refuse([error instanceof Error ? error.message : String(error)]));
     const closed = this.#service?.reload(
       done.then((outcome) => (outcome.ok ? this.#status() : `${this.#status()}; the last reload was refused`)),
     );
@@ -208,17 +200,10 @@ class Daemon {
       message: closed ?? '',
       clear: closed === undefined,
     });
-    this.#reloading = done.finally(() => (this.#reloading = undefined));
-    return this.#reloading;
+    return done;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
-  }
-
-  async #start(closers: (() => Promise<void> | void)[]): Promise<void> {
+  async #start(source: ConfigSource, builtins: readonly BuiltinPlugin[], closers: (() => Promise<void> | void)[]): Promise<void> {
     const configs = this.#configs;
     const rootLog = this.#rootLog;
     const log = this.#log;
@@ -277,7 +262,7 @@ class Daemon {
       host: () => this.#host,
       reload: () => this.reload(),
       stop: (reason) => this.stop(reason),
-      declarations: () => this.#declarations(),
+      declarations: () => source.declarations(configs.active.plugins),
       commits: () => this.#running?.commits,
     };
     const context = commandContext({
@@ -291,11 +276,8 @@ class Daemon {
         env,
         flags,
         uid,
-        builtins: autoloadedNames(this.#builtins),
-        read: async (text, loading) => {
-          const usable = this.#builtins.map((builtin) => builtin.name);
-          return (await loadWithPlugins(text, { ...loading, usable }, this.#asking())).result;
-        },
+        builtins: source.autoloaded,
+        read: async (text, loading) => (await source.parseAs(text, loading)).result,
       },
     });
     const dispatcher = new Dispatcher(context, builtInHandlers(), rootLog.log('command'));
@@ -348,13 +330,13 @@ class Daemon {
       config: configs,
       events: bus,
       codecs: registry,
-      builtins: this.#builtins,
+      builtins,
       startInReactor: (name, moduleUrl, pipe, bridge) => reactor.startPlugin(name, moduleUrl, pipe, bridge),
       stageTimeoutMs: config.environment.stageTimeoutMs,
       deliveryTimeoutMs: config.environment.deliveryTimeoutMs,
       stateDirectory: service.stateDirectory,
-      configFolder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
-      binFolder: dirname(fileURLToPath(import.meta.url)),
+      configFolder: source.folder,
+      binFolder: BIN_FOLDER,
       environment: service.environment,
       relayLevel: relayLevel(config.environment.logRelay),
       onFatal: (plugin, reason) => {
@@ -399,16 +381,16 @@ class Daemon {
       clock,
       log: rootLog.log('config'),
       report: (report) => bus.report(report),
-      read: async (text) => (await this.#parse(text)).result,
+      read: async (text) => (await source.parse(text)).result,
       established: async () => {
         const up = (await reactor.snapshot()).filter((peer) => peer.state === 'established');
         return new Set(up.map((peer) => peer.settings.name));
       },
       preview: ({ reactor: { peers } }) => configRoutes.preview(peers, bus.directory.list),
-      inTurn: (work) => this.#inTurn(work),
+      inTurn: (work) => this.#turns.inTurn(work),
     });
     closers.push(() => commits.close());
-    this.#running = { reactor, bus, transactions, commits };
+    this.#running = { source, reactor, bus, transactions, commits };
     await applyPeers(parts, config.reactor);
     bus.onUp((peer) => void configRoutes.again(peer));
     peersThere();
@@ -429,10 +411,10 @@ class Daemon {
       return { ok: false, errors: ['the configuration came by standard input: there is no file to read again'] };
     }
     if (running.commits.busy !== '') return this.#refuse([running.commits.busy]);
-    const file = await this.#read();
+    const file = await running.source.read();
     // A file that was cut to nothing is being written, or was lost: no reason to end every session.
     if (file.ok && file.text.trim() === '') return this.#refuse([`${this.#options.configPath} is empty`]);
-    const loaded = await this.#load(file);
+    const loaded = await running.source.load(file);
     if (this.#isStopping()) return STOPPING;
     if (!loaded.ok) return this.#refuse(loaded.errors);
     if (file.ok) this.#configs?.note(loaded.config, file.text);
@@ -457,56 +439,6 @@ class Daemon {
       detail,
     });
     return { ok: false, errors };
-  }
-
-  #read(): Promise<FileText> {
-    const { text, configPath = '-' } = this.#options;
-    return text === undefined ? readSettled(configPath, this.#clock) : Promise.resolve({ ok: true, text });
-  }
-
-  /** Plugins are asked what they add where the text needs it; those that run have said so in stage 1. */
-  async #load(
-    file: FileText,
-  ): Promise<
-    | { readonly ok: true; readonly config: RunningConfig; readonly warnings: readonly string[] }
-    | { readonly ok: false; readonly errors: readonly string[]; readonly text: string }
-  > {
-    if (!file.ok) return { ok: false, errors: [file.reason], text: `error: ${file.reason}\n` };
-    const { text } = file;
-    const { result, options, path } = await this.#parse(text);
-    if (result.ok) return { ok: true, config: result.config, warnings: result.warnings.map((warning) => warning.message) };
-    return { ok: false, errors: result.faults.map(faultText), text: validateReport(text, path, options).stdout };
-  }
-
-  async #parse(text: string): Promise<{ readonly result: LoadResult; readonly options: LoadOptions; readonly path: string }> {
-    const path = this.#options.configPath ?? '-';
-    const builtins = autoloadedNames(this.#builtins);
-    const usable = this.#builtins.map((builtin) => builtin.name);
-    const { env, flags } = this.#options;
-    const now = this.#clock.wall();
-    return { ...(await loadWithPlugins(text, { path, env, flags, builtins, usable, now }, this.#asking())), path };
-  }
-
-  /** One asking at a time: whoever wants to know meanwhile shares it. */
-  async #declarations(): Promise<readonly DeclarationRow[]> {
-    const { env, flags } = this.#options;
-    this.#declaring ??= askAbout(this.#configs?.active.plugins ?? [], { env, flags }, this.#asking()).finally(() => {
-      this.#declaring = undefined;
-    });
-    return (await this.#declaring).map(declarationRow);
-  }
-
-  #asking(): Asking {
-    return {
-      builtins: this.#builtins,
-      folder: this.#options.configPath === undefined ? process.cwd() : dirname(this.#options.configPath),
-      binFolder: dirname(fileURLToPath(import.meta.url)),
-      environment: withoutNotify(this.#options.env),
-      asUser: identityOf,
-      clock: this.#clock,
-      signal: this.#stopping.signal,
-      known: (plugin) => this.#host?.declared(plugin),
-    };
   }
 
   #nlri(): NlriCaller {
@@ -543,6 +475,7 @@ function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | {
 }
 
 interface Running {
+  readonly source: ConfigSource;
   readonly reactor: ReactorPort;
   readonly bus: EventBus;
   readonly transactions: Transactions;
