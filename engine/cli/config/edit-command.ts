@@ -2,7 +2,6 @@
  * `zest config edit [FILE]`: the editor in a terminal, or its commands from `-c` and standard input. What a line means is
  * `engine/config/edit`'s; here are keys, prompt, pages and exit codes.
  */
-import { createInterface } from 'node:readline';
 import type { Outcome, CandidateSession } from '../../config/edit/session.ts';
 import { Unreadable } from '../../config/edit/session.ts';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
@@ -12,7 +11,8 @@ import { History } from '../shell/history.ts';
 import { inputLines } from '../shell/input-lines.ts';
 import { EXIT, type CliIo } from '../io.ts';
 import { subcommandOptions, type GlobalOptions } from '../options.ts';
-import { Pager } from '../shell/pager.ts';
+import { terminalPager } from '../shell/pager.ts';
+import { promptLine } from '../shell/prompt.ts';
 import { TerminalKeys } from '../shell/terminal-keys.ts';
 
 export const EDIT_HELP = `zest config edit [FILE] — edit a configuration, then commit it
@@ -174,13 +174,7 @@ class EditTerminal {
   }
 
   async #page(text: string, keys: TerminalKeys, cancel: AbortController): Promise<void> {
-    const print = (piece: string): Promise<void> =>
-      new Promise((resolve) => {
-        if (this.#io.stdout.write(piece)) resolve();
-        else this.#io.stdout.once('drain', resolve);
-      });
-    const { rows = 0, columns = 0 } = this.#io.stdout;
-    await new Pager(print, keys, rows > 0 ? rows : 24, columns > 0 ? columns : 80, cancel).write(text);
+    await terminalPager(this.#io, keys, cancel).write(text);
   }
 
   #promptText(): string {
@@ -188,40 +182,19 @@ class EditTerminal {
   }
 
   #prompt(): Promise<string | undefined> {
-    return new Promise((resolve) => {
-      const reader = createInterface({
-        input: this.#io.stdin,
-        output: this.#io.stdout,
-        terminal: true,
-        history: [...this.#history.lines],
-        historySize: Math.max(1, this.#history.limit),
-        removeHistoryDuplicates: true,
-        completer: (line: string): [string[], string] => {
-          const { candidates, partial } = this.#session.complete(line);
-          const words = candidates.map(({ word }) => visible(word));
-          return [words.length === 1 ? [`${words[0] ?? ''} `] : words, partial];
-        },
-      });
-      let answer: string | undefined;
-      reader.on('line', (line) => {
-        answer = line;
-        reader.close();
-      });
-      reader.on('SIGINT', () => {
-        this.#io.stdout.write('^C');
-        answer = '';
-        reader.close();
-      });
-      reader.on('close', () => {
-        this.#io.stdout.write(answer === undefined || answer === '' ? '\n' : '');
-        resolve(answer);
-      });
-      const { where } = this.#session;
-      if (where !== '') this.#io.stdout.write(`[edit ${visible(where)}]\n`);
-      reader.setPrompt(this.#promptText());
-      reader.prompt();
-      if (this.#typedAhead !== '') reader.write(this.#typedAhead);
-      this.#typedAhead = '';
+    const { where } = this.#session;
+    if (where !== '') this.#io.stdout.write(`[edit ${visible(where)}]\n`);
+    const typedAhead = this.#typedAhead;
+    this.#typedAhead = '';
+    return promptLine(this.#io, {
+      text: this.#promptText(),
+      history: this.#history,
+      typedAhead,
+      complete: (line) => {
+        const { candidates, partial } = this.#session.complete(line);
+        const words = candidates.map(({ word }) => visible(word));
+        return [words.length === 1 ? [`${words[0] ?? ''} `] : words, partial];
+      },
     });
   }
 

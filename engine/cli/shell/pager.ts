@@ -3,6 +3,7 @@
  * the producer.
  */
 import { displayWidth } from '../answers/escape.ts';
+import type { CliIo } from '../io.ts';
 
 /** One key at a time from the terminal. */
 export interface Keys {
@@ -11,6 +12,17 @@ export interface Keys {
 }
 
 const MORE = '-- more (space page, enter line, q quit) --';
+
+/** Pages of this terminal; one that does not know its size says 0. `quit` is aborted when the reader has seen enough. */
+export function terminalPager({ stdout }: CliIo, keys: Keys, quit: AbortController): Pager {
+  const print = (piece: string): Promise<void> =>
+    new Promise((resolve) => {
+      if (stdout.write(piece)) resolve();
+      else stdout.once('drain', resolve);
+    });
+  const { rows = 0, columns = 0 } = stdout;
+  return new Pager(print, keys, rows > 0 ? rows : 24, columns > 0 ? columns : 80, quit);
+}
 
 export class Pager {
   readonly #write: (text: string) => Promise<void>;

@@ -2,7 +2,6 @@
  * `zest cli`: one command (`-c`), the commands of standard input, or the interactive shell. Tab asks the daemon, `?` at the end
  * of a line shows what may follow, Ctrl-C cancels the command that runs, Ctrl-D leaves.
  */
-import { createInterface, type Interface } from 'node:readline';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { ask, NoDaemon } from '../client.ts';
 import { visible } from '../answers/escape.ts';
@@ -12,7 +11,8 @@ import { EXIT, type CliIo } from '../io.ts';
 import { readLine, type Format } from '../line.ts';
 import { liveSummary } from './live.ts';
 import { subcommandOptions, UsageError, type GlobalOptions } from '../options.ts';
-import { Pager } from './pager.ts';
+import { terminalPager } from './pager.ts';
+import { promptLine } from './prompt.ts';
 import { runCommand, targetOf, type Target } from '../run-command.ts';
 import { isMap, textOf } from '../answers/table.ts';
 import { TerminalKeys } from './terminal-keys.ts';
@@ -128,39 +128,13 @@ class Shell {
 
   /** One line; `undefined` at Ctrl-D. A Ctrl-C empties the line. */
   #prompt(): Promise<string | undefined> {
-    return new Promise((resolve) => {
-      const reader: Interface = createInterface({
-        input: this.#io.stdin,
-        output: this.#io.stdout,
-        terminal: true,
-        history: [...this.#history.lines],
-        historySize: Math.max(1, this.#history.limit),
-        removeHistoryDuplicates: true,
-        completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
-          this.#complete(line).then(
-            (result) => done(null, result),
-            () => done(null, [[], line]),
-          );
-        },
-      });
-      let answer: string | undefined;
-      reader.on('line', (line) => {
-        answer = line;
-        reader.close();
-      });
-      reader.on('SIGINT', () => {
-        this.#io.stdout.write('^C');
-        answer = '';
-        reader.close();
-      });
-      reader.on('close', () => {
-        this.#io.stdout.write(answer === undefined || answer === '' ? '\n' : '');
-        resolve(answer);
-      });
-      reader.setPrompt('zest> ');
-      reader.prompt();
-      if (this.#typedAhead !== '') reader.write(this.#typedAhead);
-      this.#typedAhead = '';
+    const typedAhead = this.#typedAhead;
+    this.#typedAhead = '';
+    return promptLine(this.#io, {
+      text: 'zest> ',
+      history: this.#history,
+      typedAhead,
+      complete: (line) => this.#complete(line),
     });
   }
 
@@ -170,12 +144,7 @@ class Shell {
     const format: Format = this.#target.options.format ?? 'table';
     const { noMore, words } = readLine(text);
     const paged = !noMore && words[0] !== 'monitor' && (this.#io.stdout.rows ?? 0) > 2;
-    const print = (piece: string): Promise<void> =>
-      new Promise((resolve) => {
-        if (this.#io.stdout.write(piece)) resolve();
-        else this.#io.stdout.once('drain', resolve);
-      });
-    const pager = new Pager(print, keys, this.#io.stdout.rows ?? 24, this.#io.stdout.columns ?? 80, cancel);
+    const pager = terminalPager(this.#io, keys, cancel);
     keys.begin();
     try {
       await one(this.#target, text, {
