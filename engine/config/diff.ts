@@ -5,7 +5,7 @@ import { extension } from '../../yang/compile/schema.ts';
 import type { PeerSettings } from '../bgp/port.ts';
 import { type ChangeClass, classOf, dearest, rootClass } from './schema/change-class.ts';
 import { type Branch, branchOf, type Value } from './tree/effective.ts';
-import { join } from './text/parser.ts';
+import { join } from './fault.ts';
 import type { RunningConfig } from './running.ts';
 import { SETTINGS } from './settings/settings.ts';
 

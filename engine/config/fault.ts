@@ -6,6 +6,12 @@ export interface Place {
 
 export const NOWHERE: Place = { line: 0, column: 0 };
 
+/** The slash path of a node below `path`. */
+export function join(path: string, name: string): string {
+  const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
+  return path === '' ? short : `${path}/${short}`;
+}
+
 /** What is wrong with a config, for the operator. */
 export interface ConfigFault extends Place {
   /** Slash path of the node, `bgp/peer/edge/timer/receive-hold-time`; '' when none is meant. */

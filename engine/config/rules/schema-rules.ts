@@ -2,8 +2,7 @@
 // the extensions say of leaves whose feature is not built. What needs the tree with all that is inherited stands in `tree-rules`.
 import { extension, type ParentNode, type SchemaNode } from '../../../yang/compile/schema.ts';
 import type { Branch, Value } from '../tree/effective.ts';
-import type { Findings, Place } from '../fault.ts';
-import { join } from '../text/parser.ts';
+import { type Findings, join, type Place } from '../fault.ts';
 import { checkUnique } from './tree-rules.ts';
 
 interface NotBuilt {

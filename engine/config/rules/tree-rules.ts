@@ -11,8 +11,7 @@ import {
 import type { Expression } from '../../../yang/compile/xpath.ts';
 import { asksTree, chosenCase, DataNode, holds } from '../tree/data-tree.ts';
 import type { Branch } from '../tree/effective.ts';
-import { clamp, type Findings } from '../fault.ts';
-import { join } from '../text/parser.ts';
+import { clamp, type Findings, join } from '../fault.ts';
 import { isSecret } from '../secret.ts';
 import { Budget, Evaluation, Exhausted } from './xpath.ts';
 

@@ -13,8 +13,9 @@ import {
 } from '../../../yang/compile/schema.ts';
 import { FreeParser } from '../text/free-parser.ts';
 import { isPositional, lineStays } from '../text/list-parser.ts';
-import { describe, type Head, INACTIVE, join, type Parser } from '../text/parser.ts';
-import type { Place } from '../fault.ts';
+import { describe } from '../text/lexer.ts';
+import { type Head, INACTIVE, type Parser } from '../text/parser.ts';
+import { join, type Place } from '../fault.ts';
 import { isSecret } from '../secret.ts';
 import type { BlockStatement, ConfigStatement, FreeStatement, Member } from '../text/syntax-tree.ts';
 import { canonical } from '../text/values.ts';

@@ -2,9 +2,10 @@
 import type { ContainerNode } from '../../../yang/compile/schema.ts';
 import { didYouMean } from '../text/values.ts';
 import { clamp, type Findings } from '../fault.ts';
-import { LexFault, type Token } from '../text/lexer.ts';
-import { describe, type Head, MAXIMUM_TEXT, Parser } from '../text/parser.ts';
+import { describe, type Token } from '../text/lexer.ts';
+import { type Head, Parser } from '../text/parser.ts';
 import { append, type SyntaxTree } from '../text/syntax-tree.ts';
+import { wholeText } from '../text/whole-text.ts';
 import type { Validators } from '../rules/validators.ts';
 import { type Applied, Applier } from './apply.ts';
 import { SET_VERBS, withoutMetadata } from './format.ts';
@@ -18,18 +19,9 @@ export function parseSetConfig(
   validators: Validators,
   findings: Findings,
 ): SyntaxTree {
-  const tree: SyntaxTree = { origin, schema, children: [], closing: [] };
-  if (text.length > MAXIMUM_TEXT) {
-    findings.fault({ line: 1, column: 1 }, '', `the text has ${text.length} characters (max ${MAXIMUM_TEXT})`);
-    return tree;
-  }
-  try {
-    new SetReader(new Parser(withoutMetadata(text).text, origin, validators, findings), tree).file();
-  } catch (fault) {
-    if (!(fault instanceof LexFault)) throw fault;
-    findings.fault(fault.place, '', fault.message);
-  }
-  return tree;
+  return wholeText(text, origin, schema, findings, (tree) =>
+    new SetReader(new Parser(withoutMetadata(text).text, origin, validators, findings), tree).file(),
+  );
 }
 
 class SetReader {

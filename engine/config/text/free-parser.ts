@@ -1,7 +1,8 @@
 // Statements whose schema is unknown: words, then `;` or a block. Walked with a stack, so that depth costs no call.
 import type { ContainerNode } from '../../../yang/compile/schema.ts';
 import { append, type BlockStatement, type ConfigStatement, type FreeStatement } from './syntax-tree.ts';
-import { type Head, join, type Parser } from './parser.ts';
+import { join } from '../fault.ts';
+import type { Head, Parser } from './parser.ts';
 
 /** Deepest nesting of freeform blocks. */
 export const MAXIMUM_DEPTH = 64;

@@ -1,6 +1,6 @@
 // Config text as tokens (words, strings, punctuation), with places, comments and the semicolons that a line end implies.
 // One pass, no regular expression over unbounded text: linear whatever the bytes.
-import type { Place } from '../fault.ts';
+import { clamp, type Place } from '../fault.ts';
 
 export interface Comment {
   /** Without the `#` and the blanks around. */
@@ -197,4 +197,11 @@ function endsWord(code: number): boolean {
     default:
       return false;
   }
+}
+
+/** A token as a message names it. */
+export function describe(token: Token): string {
+  if (token.kind === 'end') return 'the end of the text';
+  if (token.kind === ';' && token.implied) return 'the end of the line';
+  return `"${clamp(token.text)}"`;
 }

@@ -1,8 +1,9 @@
 // Lists, in their four forms: an entry with a block, values in the schema's order, several entries in one block, and the entry
 // whose key was left out.
 import { childOf, extension, type ListNode, type ParentNode } from '../../../yang/compile/schema.ts';
-import { clamp } from '../fault.ts';
-import { describe, type Head, INACTIVE, join, type Parser, type Where } from './parser.ts';
+import { clamp, join } from '../fault.ts';
+import { describe } from './lexer.ts';
+import { type Head, INACTIVE, type Parser, type Where } from './parser.ts';
 import { isSecret } from '../secret.ts';
 import { idOf } from './statement-index.ts';
 import { append, type ConfigStatement, type EntryStatement } from './syntax-tree.ts';

@@ -10,9 +10,9 @@ import {
   type ParentNode,
   type SchemaNode,
 } from '../../../yang/compile/schema.ts';
-import { clamp, type Findings, type Place } from '../fault.ts';
+import { clamp, type Findings, join, type Place } from '../fault.ts';
 import { FreeParser } from './free-parser.ts';
-import { LexFault, Lexer, type Token } from './lexer.ts';
+import { describe, Lexer, type Token } from './lexer.ts';
 import { ListParser } from './list-parser.ts';
 import { StatementIndex } from './statement-index.ts';
 import {
@@ -26,13 +26,12 @@ import {
 import { decodeSecret, isSecret, SECRET_PREFIX } from '../secret.ts';
 import { fieldsOf, missingEnd, suggestion } from './suggest.ts';
 import { canonical, checkNamed, checkValue } from './values.ts';
+import { wholeText } from './whole-text.ts';
 import { FAMILY_EXPECTED, type Validators } from '../rules/validators.ts';
 
 const MAXIMUM_SLANTED = 64;
 /** Deepest nesting of a list's brackets. */
 const MAXIMUM_BRACKETS = 8;
-/** Longest config text, in UTF-16 units. */
-export const MAXIMUM_TEXT = 64 << 20;
 
 /** Reads a whole text. Always answers a tree; what is wrong with it is in `findings`. Never throws for any text. */
 export function parseConfig(
@@ -42,18 +41,7 @@ export function parseConfig(
   validators: Validators,
   findings: Findings,
 ): SyntaxTree {
-  const tree: SyntaxTree = { origin, schema, children: [], closing: [] };
-  if (text.length > MAXIMUM_TEXT) {
-    findings.fault({ line: 1, column: 1 }, '', `the text has ${text.length} characters (max ${MAXIMUM_TEXT})`);
-    return tree;
-  }
-  try {
-    new Parser(text, origin, validators, findings).file(tree);
-  } catch (fault) {
-    if (!(fault instanceof LexFault)) throw fault;
-    findings.fault(fault.place, '', fault.message);
-  }
-  return tree;
+  return wholeText(text, origin, schema, findings, (tree) => new Parser(text, origin, validators, findings).file(tree));
 }
 
 /** What a statement has gathered while its first words were read. */
@@ -487,15 +475,4 @@ export class Parser {
       else if (token.kind === ';' && depth === 0 && !(token.implied && this.lexer.peek().kind === '{')) return;
     }
   }
-}
-
-export function join(path: string, name: string): string {
-  const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
-  return path === '' ? short : `${path}/${short}`;
-}
-
-export function describe(token: Token): string {
-  if (token.kind === 'end') return 'the end of the text';
-  if (token.kind === ';' && token.implied) return 'the end of the line';
-  return `"${clamp(token.text)}"`;
 }
