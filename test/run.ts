@@ -6,16 +6,20 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { inspect } from 'node:util';
 
 const root = import.meta.dirname;
 const words = process.argv.slice(2);
 const ALONE = ['lives', 'daemon-load', 'daemon-plugins', 'daemon-hostile', 'daemon-unblockable', 'plugin-commands'].map(
   (folder) => join('scenario', folder),
 );
+/** Of each failure at the end. */
+const SHOWN_LINES = 15;
+const failures: { readonly name: string; readonly file: string; readonly text: string }[] = [];
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .filter((name) => (words.length === 0 ? !name.startsWith('interop') : words.some((word) => name.includes(word))))
@@ -65,13 +69,29 @@ if (isInterop && process.env['ZEST_NETNS'] !== '1' && inNamespace()) {
   ] as const) {
     if (group.length > 0) await runTests(group, concurrency);
   }
+  sayFailures();
+}
+
+/** At the very end, where a long log is read first: what failed, why, and the seed that repeats it. */
+function sayFailures(): void {
+  if (failures.length === 0) return;
+  process.stdout.write(`\n${failures.length} failed (ZEST_SEED=${process.env['ZEST_SEED'] ?? 'of each file, see there'}):\n`);
+  for (const { name, file, text } of failures) {
+    const lines = text.split('\n');
+    const shown = lines.slice(0, SHOWN_LINES).map((line) => `    ${line}\n`);
+    process.stdout.write(`\n  ${file}: ${name}\n${shown.join('')}${lines.length > SHOWN_LINES ? '    …\n' : ''}`);
+  }
 }
 
 /** Resolves when all have run; a failure is the process's exit code. */
 async function runTests(group: readonly string[], concurrency: number): Promise<void> {
   const stream = run({ files: [...group], concurrency, timeout: 300_000 });
-  stream.on('test:fail', (event) => {
-    if (event.todo === undefined || event.todo === false) process.exitCode = 1;
+  stream.on('test:fail', ({ name, file, todo, details: { error } }) => {
+    if (todo !== undefined && todo !== false) return;
+    process.exitCode = 1;
+    // A suite fails by its tests: they are named.
+    if ((error as { failureType?: unknown }).failureType === 'subtestsFailed') return;
+    failures.push({ name, file: relative(root, file ?? ''), text: inspect(error.cause) });
   });
   const reported = stream.pipe(new spec());
   reported.pipe(process.stdout, { end: false });
