@@ -85,7 +85,7 @@ function sayFailures(): void {
 
 /** Resolves when all have run; a failure is the process's exit code. */
 async function runTests(group: readonly string[], concurrency: number): Promise<void> {
-  const stream = run({ files: [...group], concurrency, timeout: 300_000 });
+  const stream = run({ files: [...group], concurrency, timeout: 900_000 });
   stream.on('test:fail', ({ name, file, todo, details: { error } }) => {
     if (todo !== undefined && todo !== false) return;
     process.exitCode = 1;

@@ -53,17 +53,17 @@ export class ScriptedPeer {
   }
 
   /** The next line, in order. Fails after the deadline or when the link ends first. */
-  async line(deadlineMs = 5000): Promise<string> {
+  async line(deadlineMs = 30_000): Promise<string> {
     await this.#until(() => this.lines.length > 0, deadlineMs, 'a line');
     return this.lines.shift() ?? '';
   }
 
-  async take(count: number, deadlineMs = 5000): Promise<string[]> {
+  async take(count: number, deadlineMs = 30_000): Promise<string[]> {
     await this.#until(() => this.lines.length >= count, deadlineMs, `${count} lines`);
     return this.lines.splice(0, count);
   }
 
-  async end(deadlineMs = 5000): Promise<void> {
+  async end(deadlineMs = 30_000): Promise<void> {
     await this.#until(() => this.#ended, deadlineMs, 'the end');
   }
 
@@ -93,7 +93,7 @@ export class ScriptedPeer {
 }
 
 /** Polls until the condition holds. */
-export async function until(condition: () => boolean, what = 'the condition', deadlineMs = 5000): Promise<void> {
+export async function until(condition: () => boolean, what = 'the condition', deadlineMs = 30_000): Promise<void> {
   const late = Date.now() + deadlineMs;
   while (!condition()) {
     if (Date.now() > late) throw new Error(`${what} did not come true within ${deadlineMs} ms`);

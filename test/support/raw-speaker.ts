@@ -116,7 +116,7 @@ export class RawSpeaker {
   }
 
   /** The next message of this type that has arrived, or will; rejects at the deadline and when the connection ends. */
-  async arrives(type: number, deadlineMs = 15_000): Promise<Arrived> {
+  async arrives(type: number, deadlineMs = 60_000): Promise<Arrived> {
     const found = (): Arrived | undefined => this.messages.find((message) => message.type === type);
     await this.until(
       `a message of type ${type} from the daemon to ${this.options.local}`,
@@ -129,7 +129,7 @@ export class RawSpeaker {
   }
 
   /** Resolves when the probe is true after something arrived or the connection ended. */
-  until(what: string, probe: () => boolean, deadlineMs = 15_000): Promise<void> {
+  until(what: string, probe: () => boolean, deadlineMs = 60_000): Promise<void> {
     return new Promise((resolve, reject) => {
       const over = (error?: Error): void => {
         clearTimeout(timer);
@@ -149,7 +149,7 @@ export class RawSpeaker {
   }
 
   /** Resolves when the connection has ended. */
-  end(deadlineMs = 15_000): Promise<void> {
+  end(deadlineMs = 60_000): Promise<void> {
     return this.until(`the daemon closes ${this.options.local}`, () => this.ended !== undefined, deadlineMs);
   }
 

@@ -10,12 +10,14 @@ export interface ReportEntry {
   readonly source: string;
   readonly subject: string;
   readonly message: string;
+  /** ISO 8601 */
+  readonly raised: string;
 }
 
 export async function reports(zest: ZestProcess): Promise<readonly ReportEntry[]> {
   // What is down has failed before: a warning that is seen has its error.
-  const warnings: unknown = await zest.json('show', 'warnings');
-  const errors: unknown = await zest.json('show', 'errors');
+  const warnings: unknown = await zest.ask('show warnings');
+  const errors: unknown = await zest.ask('show errors');
   return [errors, warnings].flat() as readonly ReportEntry[];
 }
 

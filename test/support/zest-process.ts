@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { ask } from '../../engine/cli/client.ts';
 
 export const PROGRAM = resolve(import.meta.dirname, '../../dist/engine/main.js');
 
@@ -18,7 +19,7 @@ export interface Ran {
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let last = '';
@@ -46,17 +47,25 @@ export function run(command: string, args: readonly string[], environment: NodeJ
   });
 }
 
-/** A TCP port nobody listens on now. */
-export function freePort(host = '127.0.0.1'): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Ports that one process of the tests hands out, one after another, all below those that the kernel gives to outgoing connections. */
+const PORT_BLOCK = 50;
+const FIRST_PORT = 10_000 + (process.pid % 440) * PORT_BLOCK;
+let handedOut = 0;
+
+/** A TCP port nobody listens on now, nor has been given by this process before. */
+export async function freePort(host = '127.0.0.1'): Promise<number> {
+  for (let tries = 0; tries < PORT_BLOCK; tries++) {
+    const port = FIRST_PORT + (handedOut++ % PORT_BLOCK);
+    if (await canListen(port, host)) return port;
+  }
+  throw new Error(`no free port from ${FIRST_PORT} to ${FIRST_PORT + PORT_BLOCK - 1}`);
+}
+
+function canListen(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, host, () => server.close(() => resolve(true)));
   });
 }
 
@@ -90,14 +99,10 @@ export class ZestProcess {
   static async start(config: string, more: NodeJS.ProcessEnv = {}, folder?: string): Promise<ZestProcess> {
     const zest = ZestProcess.launch(config, more, folder);
     try {
-      await eventually(
-        'the daemon is ready',
-        () => {
-          if (zest.exitCode !== undefined) throw new Error(`ended with ${zest.exitCode}`);
-          return existsSync(join(zest.folder, 'ready')) ? true : undefined;
-        },
-        20_000,
-      );
+      await eventually('the daemon is ready', () => {
+        if (zest.exitCode !== undefined) throw new Error(`ended with ${zest.exitCode}`);
+        return existsSync(join(zest.folder, 'ready')) ? true : undefined;
+      });
     } catch (error) {
       await zest.stop();
       throw new Error(`${error instanceof Error ? error.message : String(error)}\n${zest.output}`);
@@ -138,6 +143,14 @@ export class ZestProcess {
     return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   }
 
+  /** A command and its words over the control socket, without a process for it: where time counts. Throws the error text of one that fails. */
+  async ask(command: string, ...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+    const path = this.environment['ze_control_socket'] ?? '';
+    return (await ask(path, process.getuid?.() ?? 0, command, words, AbortSignal.timeout(60_000))) as Readonly<
+      Record<string, unknown>
+    >;
+  }
+
   /** Rewrites the config file and has the daemon read it again. */
   reload(config: string): void {
     writeFileSync(this.configPath, config);
@@ -146,8 +159,8 @@ export class ZestProcess {
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
     if (this.exitCode === undefined) this.child.kill(signal);
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), 10_000);
-    await eventually('the daemon has ended', () => (this.exitCode === undefined ? undefined : true), 15_000);
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), 30_000);
+    await eventually('the daemon has ended', () => (this.exitCode === undefined ? undefined : true));
     clearTimeout(timer);
     if (this.#own) rmSync(this.folder, { recursive: true, force: true });
     return this.exitCode ?? 0;

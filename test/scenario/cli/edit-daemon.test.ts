@@ -98,7 +98,7 @@ bgp {
 }
 `;
 
-describe('the editor on a running daemon', { timeout: 180_000 }, () => {
+describe('the editor on a running daemon', { timeout: 600_000 }, () => {
   let folder: string;
   let port: number;
   let zest: ZestProcess;

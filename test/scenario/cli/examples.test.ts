@@ -16,7 +16,7 @@ for (const file of files) {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ['--import', 'tsx', join(root, 'engine/main.ts'), 'config', 'validate', join(examples, file)],
-      { cwd: root, encoding: 'utf8', timeout: 60_000 },
+      { cwd: root, encoding: 'utf8', timeout: 600_000 },
     );
     assert.equal(status, 0, stdout + stderr);
     assert.doesNotMatch(stdout + stderr, /warning/i);

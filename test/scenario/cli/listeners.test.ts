@@ -12,7 +12,7 @@ for (const [name, terminal] of [
   ['on a terminal', true],
   ['by standard input', false],
 ] as const) {
-  test(`${COMMANDS} commands through one shell ${name} leave no listeners`, { timeout: 60_000 }, async () => {
+  test(`${COMMANDS} commands through one shell ${name} leave no listeners`, { timeout: 600_000 }, async () => {
     await using one = await stage();
     const stdin = Object.assign(new PassThrough(), { isTTY: terminal });
     const stdout = Object.assign(new Sink(), { isTTY: terminal });

@@ -9,7 +9,7 @@ import { runQuickstart } from '../../../engine/offline/quickstart.ts';
 import { createServer } from 'node:net';
 import { eventually, freePort, PROGRAM } from '../../support/zest-process.ts';
 
-test('Ctrl-C ends the quick start and leaves no socket, folder or process behind', { timeout: 90_000 }, async (t) => {
+test('Ctrl-C ends the quick start and leaves no socket, folder or process behind', { timeout: 600_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'zest-ctrl-c-'));
   const socket = join(folder, 'control.sock');
   const child = spawn(process.execPath, [PROGRAM, 'quickstart'], {
@@ -44,7 +44,7 @@ test('Ctrl-C ends the quick start and leaves no socket, folder or process behind
   await eventually('the quick start', () => (output.includes('Zest is running.') ? true : undefined), 60_000);
   assert(existsSync(socket));
   group('SIGINT');
-  await eventually('its end', () => (code === undefined ? undefined : true), 20_000);
+  await eventually('its end', () => (code === undefined ? undefined : true), 60_000);
   assert.equal(code, 0, output);
   assert(!existsSync(socket), 'the control socket is taken away');
   await eventually('nobody is left', () => (group(0) ? undefined : true));
@@ -54,7 +54,7 @@ test('Ctrl-C ends the quick start and leaves no socket, folder or process behind
   );
 });
 
-test('a port that is taken ends the quick start at once, and it says which', { timeout: 30_000 }, async (t) => {
+test('a port that is taken ends the quick start at once, and it says which', { timeout: 600_000 }, async (t) => {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.after(() => server.close());
@@ -72,7 +72,7 @@ test('a port that is taken ends the quick start at once, and it says which', { t
 });
 
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} while it starts ends all that the quick start has started`, { timeout: 60_000 }, async (t) => {
+  test(`${signal} while it starts ends all that the quick start has started`, { timeout: 600_000 }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'zest-signal-'));
     const child = spawn(process.execPath, [PROGRAM, 'quickstart'], {
       env: { ...process.env, ze_test_bgp_port: String(await freePort()), TMPDIR: folder, ze_control_socket: join(folder, 's') },
@@ -94,6 +94,6 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     });
     await eventually('the daemon is there', () => (existsSync(join(folder, 's')) ? true : undefined), 30_000);
     child.kill(signal);
-    await eventually('nobody is left', () => (group(0) ? undefined : true), 20_000);
+    await eventually('nobody is left', () => (group(0) ? undefined : true), 60_000);
   });
 }

@@ -27,7 +27,7 @@ bgp {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-describe('commits', { timeout: 120_000 }, () => {
+describe('commits', { timeout: 600_000 }, () => {
   let folder: string;
   let port: number;
   let zest: ZestProcess;

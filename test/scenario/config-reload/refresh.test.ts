@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
 /** 198.51.100.0/24 */
 const PREFIX = '18c63364';
 
-describe('leaves that cost a refresh', { timeout: 120_000 }, () => {
+describe('leaves that cost a refresh', { timeout: 600_000 }, () => {
   let port: number;
   let zest: ZestProcess;
   let source: RawSpeaker;

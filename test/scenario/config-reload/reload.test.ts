@@ -47,7 +47,7 @@ function route(number: number, as: number): Uint8Array {
   return Uint8Array.from([...Array.from({ length: 16 }, () => 255), 0, 19 + body.length, 2, ...body]);
 }
 
-describe('reloads', { timeout: 180_000 }, () => {
+describe('reloads', { timeout: 600_000 }, () => {
   let port: number;
   let zest: ZestProcess;
   let one: RawSpeaker;

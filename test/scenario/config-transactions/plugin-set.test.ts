@@ -35,7 +35,7 @@ bgp {
 const external = (name: string, run: string, more = ''): string => `plugin { external ${name} { run "${run}"; ${more} } }\n`;
 const RAW = 'exec node raw-plugin.mjs';
 
-describe('the set of plugins at reload', { timeout: 120_000 }, () => {
+describe('the set of plugins at reload', { timeout: 600_000 }, () => {
   let folder: string;
   let port: number;
   let zest: ZestProcess;

@@ -46,7 +46,7 @@ interface PluginRow {
   readonly 'last-error': string;
 }
 
-describe('config transactions', { skip, timeout: 240_000 }, () => {
+describe('config transactions', { skip, timeout: 600_000 }, () => {
   let folder: string;
   let port: number;
   let zest: ZestProcess;

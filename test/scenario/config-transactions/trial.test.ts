@@ -39,7 +39,7 @@ await plugin.run({ 'wants-config': ['bgp'], dependencies: mode === 'needy' ? ['s
 
 type Fields = Readonly<Record<string, unknown>>;
 
-describe('plugins that only the candidate names', { timeout: 120_000 }, () => {
+describe('plugins that only the candidate names', { timeout: 600_000 }, () => {
   let folder: string;
   let zest: ZestProcess;
   const config = (description: string, ...plugins: readonly string[]): string => `

@@ -36,7 +36,7 @@ async function offered(port: number, n: number): Promise<readonly number[]> {
 }
 
 test('RFC 2918, RFC 7313: a reload gives and takes route refresh, to a peer it adds and to one it changes', {
-  timeout: 90_000,
+  timeout: 600_000,
 }, async (t) => {
   const port = await freePort();
   const zest = await ZestProcess.start(config(peer(port, 2, true), peer(port, 3, false)));

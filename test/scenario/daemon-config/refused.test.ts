@@ -83,7 +83,7 @@ const BROKEN: readonly Broken[] = [
   },
 ];
 
-describe('configurations that cannot be run', { timeout: 120_000 }, () => {
+describe('configurations that cannot be run', { timeout: 600_000 }, () => {
   let folder: string;
   let environment: NodeJS.ProcessEnv;
   before(() => {

@@ -35,7 +35,7 @@ function occupy(port: number): Promise<Server> {
   });
 }
 
-describe('a running daemon', { timeout: 180_000 }, () => {
+describe('a running daemon', { timeout: 600_000 }, () => {
   let folder: string;
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-running-')));

@@ -58,7 +58,7 @@ const peers = (more = ''): string => `bgp {
 `;
 const plugin = (words = ''): string => `plugin { external mon { run "exec node acme.mjs ${words}"; } }\n`;
 
-describe('plugins with configuration of their own', { timeout: 120_000 }, () => {
+describe('plugins with configuration of their own', { timeout: 600_000 }, () => {
   let folder: string;
   const zest = (...words: string[]): Promise<Ran> => run(process.execPath, [PROGRAM, ...words]);
   const write = (text: string, name = 'zest.conf'): string => {

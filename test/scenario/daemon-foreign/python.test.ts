@@ -20,7 +20,7 @@ const { status } = spawnSync('python3', [
 ]);
 const skip = status === 0 ? false : 'no python3 of 3.9 or later with TLS 1.3';
 
-describe('a plugin in Python', { skip, timeout: 120_000 }, () => {
+describe('a plugin in Python', { skip, timeout: 600_000 }, () => {
   let folder: string;
   let zest: ZestProcess;
   let speaker: RawSpeaker;

@@ -69,7 +69,7 @@ const ROWS: readonly ForwardRow[] = [
   },
 ];
 
-describe('strange attributes behind the route server', { timeout: 120_000 }, () => {
+describe('strange attributes behind the route server', { timeout: 600_000 }, () => {
   let zest: ZestProcess;
   let from: RawSpeaker;
   let to: RawSpeaker;

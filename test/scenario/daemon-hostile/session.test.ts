@@ -209,7 +209,7 @@ function neighbour(row: SessionRow | undefined): Neighbour {
   };
 }
 
-describe('malformed headers and OPENs', { timeout: 240_000 }, () => {
+describe('malformed headers and OPENs', { timeout: 600_000 }, () => {
   let stage: HostileStage;
   before(async () => {
     const neighbours = [...ROWS.map(neighbour), ...Array.from({ length: 5 }, () => neighbour(undefined))];

@@ -107,7 +107,7 @@ const MEMBERS: Readonly<Record<number, string>> = {
   10: 'cluster-list',
 };
 
-describe('malformed UPDATEs', { timeout: 240_000 }, () => {
+describe('malformed UPDATEs', { timeout: 600_000 }, () => {
   let stage: HostileStage;
   before(async () => {
     stage = await HostileStage.start(CASES.map(neighbour));

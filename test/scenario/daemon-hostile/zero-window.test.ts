@@ -59,7 +59,7 @@ bgp {
   return { zest, good, flood, session, isUnharmed };
 }
 
-test('by best path the others go on', { timeout: 120_000 }, async (t) => {
+test('by best path the others go on', { timeout: 600_000 }, async (t) => {
   const { good, flood, isUnharmed } = await stage(t, 'route-server { best-path true; }');
   // Far more than kernel buffers hold goes to the others while one takes nothing.
   await eventually('the table went round thirty times', () => (flood.announced > 30 * PREFIXES ? true : undefined), 60_000);
@@ -68,12 +68,16 @@ test('by best path the others go on', { timeout: 120_000 }, async (t) => {
   isUnharmed();
 });
 
-test('as messages: it is given up, and the others go on', { timeout: 120_000 }, async (t) => {
+test('as messages: it is given up, and the others go on', { timeout: 600_000 }, async (t) => {
   const { zest, good, flood, session, isUnharmed } = await stage(t, '');
-  const given = async (times: number): Promise<boolean | undefined> =>
-    (await reports(zest)).filter(
+  /** When it was given up for the nth time, in ms since 1970. */
+  const given = async (times: number): Promise<number | undefined> => {
+    const drops = (await reports(zest)).filter(
       ({ code, subject, message }) => code === 'session-dropped' && subject === STUCK && message.includes('congestion'),
-    ).length >= times || undefined;
+    );
+    const drop = drops[times - 1];
+    return drop === undefined ? undefined : Date.parse(drop.raised);
+  };
   await eventually('a warning says so', async () =>
     (await reports(zest)).some(({ code, subject }) => code === 'peer-congested' && subject === STUCK) ? true : undefined,
   );
@@ -82,10 +86,12 @@ test('as messages: it is given up, and the others go on', { timeout: 120_000 }, 
   await eventually('routes flow again', () => (flood.announced > before + 5 * PREFIXES ? true : undefined));
   const again = await session(STUCK, 64514);
   again.socket.pause();
-  await eventually('it is given up again', () => given(2), 30_000);
+  const dropped = await eventually('it is given up again', () => given(2));
   again.reset();
-  // The first error is forgiven, the second costs two seconds.
-  await assert.rejects(session(STUCK, 64514), 'it has to wait now');
+  // The first error is forgiven, the second costs two seconds; on a machine that is late they may be over.
+  const early = await session(STUCK, 64514).catch(() => undefined);
+  assert.ok(early === undefined || Date.now() - dropped > 2000, 'it has to wait now');
+  early?.reset();
   const updates = good.count(UPDATE);
   await eventually('updates arrive', () => (good.count(UPDATE) > updates + 500 ? true : undefined));
   const entries = await reports(zest);

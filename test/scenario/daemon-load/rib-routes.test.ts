@@ -17,7 +17,7 @@ const CHURN = 100;
 const FLOOD = '127.0.0.2';
 const QUIET = '127.0.0.3';
 
-describe('long answers under load', { timeout: 240_000 }, () => {
+describe('long answers under load', { timeout: 600_000 }, () => {
   let folder: string;
   let zest: ZestProcess;
   let quiet: RawSpeaker;

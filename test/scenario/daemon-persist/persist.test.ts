@@ -25,7 +25,7 @@ export default definePlugin({
 /** 10.N.0.0/16 */
 const wire = (octet: number): string => `100a${octet.toString(16).padStart(2, '0')}`;
 
-test('routes announced by command outlive the daemon', { timeout: 120_000 }, async (t) => {
+test('routes announced by command outlive the daemon', { timeout: 600_000 }, async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-persist-')));
   writeFileSync(join(folder, 'eager.mjs'), EAGER);
   const port = await freePort();

@@ -54,7 +54,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-describe('plugins that end the daemon', { timeout: 120_000 }, () => {
+describe('plugins that end the daemon', { timeout: 600_000 }, () => {
   let folder: string;
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-refusals-')));

@@ -70,7 +70,7 @@ interface PluginRow {
   readonly restarts: number;
 }
 
-describe('rogue plugins', { timeout: 180_000 }, () => {
+describe('rogue plugins', { timeout: 600_000 }, () => {
   let folder: string;
   let zest: ZestProcess;
   let speaker: RawSpeaker;

@@ -39,7 +39,7 @@ const path = (...asns: readonly number[]): string =>
   attribute('4002', `02${u8(asns.length)}${asns.map((asn) => asn.toString(16).padStart(8, '0')).join('')}`);
 
 for (const best of [false, true]) {
-  describe(`named filters, route server ${best ? 'by best path' : 'forwarding'}`, { timeout: 120_000 }, () => {
+  describe(`named filters, route server ${best ? 'by best path' : 'forwarding'}`, { timeout: 600_000 }, () => {
     test('from start to reload', async (t) => {
       const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-policy-')));
       writeFileSync(join(folder, 'loose.mjs'), LOOSE);

@@ -28,7 +28,7 @@ export default definePlugin({
 });
 `;
 
-test('a filter decides on the default route', { timeout: 120_000 }, async (t) => {
+test('a filter decides on the default route', { timeout: 600_000 }, async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-default-')));
   const file = join(folder, 'open');
   writeFileSync(join(folder, 'gate.mjs'), GATE(file));

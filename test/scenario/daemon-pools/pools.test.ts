@@ -19,7 +19,7 @@ const pool = (name: string, prefixes: string, more = ''): string =>
 /** 10.N.0.0/16 */
 const wire = (octet: number): string => `100a${octet.toString(16).padStart(2, '0')}`;
 
-test('pools, probes and default routes, from start to restart', { timeout: 120_000 }, async (t) => {
+test('pools, probes and default routes, from start to restart', { timeout: 600_000 }, async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-pools-')));
   const port = await freePort();
   const flag = join(folder, 'healthy');
@@ -201,7 +201,7 @@ bgp {
   });
 });
 
-test('a check does not outlive a daemon that is killed', { timeout: 60_000 }, async (t) => {
+test('a check does not outlive a daemon that is killed', { timeout: 600_000 }, async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-probe-')));
   const file = join(folder, 'pid');
   const zest = await ZestProcess.start(

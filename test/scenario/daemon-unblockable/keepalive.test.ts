@@ -91,7 +91,7 @@ function residentMb(pid: number): number {
   return Number(kb) / 1024;
 }
 
-test('no plugin and no reader makes a KEEPALIVE late', { timeout: (SECONDS + 100) * 1000 }, async (t) => {
+test('no plugin and no reader makes a KEEPALIVE late', { timeout: (SECONDS + 600) * 1000 }, async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-unblockable-')));
   writeScript(folder, 'raw-plugin');
   writeScript(folder, 'flood-speaker');

@@ -29,7 +29,7 @@ ${peers
 `;
 const stubborn = `plugin { external mute { run '${STUBBORN}'; } }`;
 
-describe('the life of the daemon', { timeout: 120_000 }, () => {
+describe('the life of the daemon', { timeout: 600_000 }, () => {
   let folder: string;
   before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-life-')));

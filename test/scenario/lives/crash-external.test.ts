@@ -42,7 +42,7 @@ const child = (name: string, stage: number, way: Way, policy: string) =>
   settings(name, {
     use: '',
     run: `exec node child.mjs die=${stage} how=${way} policy=${policy}`,
-    timeoutMs: way === 'silent' ? 3000 : 30_000,
+    timeoutMs: way === 'silent' ? 6000 : 30_000,
   });
 
 /** A host that bears one restart, in a folder of its own; events come all the time, so that who runs and is silent is found out. */
@@ -52,7 +52,7 @@ async function inCrashWorld(stage: number, work: (world: World) => Promise<void>
   const world = makeWorld({
     configFolder: folder,
     environment: { PATH: process.env['PATH'] },
-    deliveryTimeoutMs: 2000,
+    deliveryTimeoutMs: 5000,
     // A busy machine takes seconds to start a process; where none connects this is what the test waits for.
     connectTimeoutMs: stage === 0 ? 10_000 : 30_000,
     restarts: { windowMs: 600_000, inWindow: 1, inLife: 1, firstDelayMs: 10, maxDelayMs: 10 },
@@ -70,7 +70,7 @@ async function inCrashWorld(stage: number, work: (world: World) => Promise<void>
 
 const isOver = (state: string | undefined): boolean => state === 'failed' || state === 'disabled';
 
-describe('external plugins', { concurrency: 3, timeout: 180_000 }, () => {
+describe('external plugins', { concurrency: 3, timeout: 600_000 }, () => {
   goodPlugin('good', { commands: [{ name: 'good status' }] });
   for (const stage of STAGES) {
     test(`stage ${stage === RUNNING ? 'running' : stage}: policies restart and ignore`, (t) =>
@@ -118,7 +118,7 @@ describe('external plugins', { concurrency: 3, timeout: 180_000 }, () => {
             const [, text] = expected(stage, way);
             // One that dies as soon as it runs may do so before the start is over.
             if (stage === RUNNING && outcome.ok) {
-              await until('the daemon is told', () => world.fatal.length > 0, 15_000);
+              await until('the daemon is told', () => world.fatal.length > 0, 60_000);
               assert.match(world.fatal[0] ?? '', text);
               return;
             }

@@ -75,7 +75,7 @@ for (const { what, isolation, ways, concurrency } of GROUPS) {
     settings(name, { use: MODULE, isolation, timeoutMs: /^(?:silent|spin)/.test(name) ? 5000 : 30_000 });
   const skip = isolation === 'thread' && Host === undefined ? 'dist is not built' : false;
 
-  describe(what, { skip, concurrency, timeout: 240_000 }, () => {
+  describe(what, { skip, concurrency, timeout: 600_000 }, () => {
     const before = held();
     after(() => until('threads and ports are let go', () => held() <= before));
     for (const stage of STAGES) {
@@ -116,7 +116,7 @@ for (const { what, isolation, ways, concurrency } of GROUPS) {
               const outcome = await world.host.start(['good', vital].map(plugin), [], NO_NEEDS);
               if (outcome.ok) {
                 assert.equal(stage, RUNNING);
-                await until('the daemon is told', () => world.fatal.length > 0, 15_000);
+                await until('the daemon is told', () => world.fatal.length > 0, 60_000);
                 assert.match(world.fatal[0] ?? '', text);
               } else {
                 assert.deepEqual([outcome.kind, outcome.plugin], ['fatal', vital]);
@@ -136,9 +136,9 @@ test('a thread that blocks in a command is ended, one that is slow is not', { sk
     await world.host.start([settings('hang-9-ignore', { use: MODULE, isolation: 'thread' })], [], NO_NEEDS);
     const answer = world.host.execute('hang-9-ignore', { command: 'x' }, new AbortController().signal).collapse();
     await assert.rejects(answer, /deadline/);
-    await until('it no longer counts as running', () => world.state('hang-9-ignore') !== 'running', 15_000);
+    await until('it no longer counts as running', () => world.state('hang-9-ignore') !== 'running', 60_000);
     assert.match(world.host.list()[0]?.lastError ?? '', /its event loop does not turn/, 'and why is known at once');
-    await until('it is given up', () => world.state('hang-9-ignore') === 'failed', 15_000);
+    await until('it is given up', () => world.state('hang-9-ignore') === 'failed', 60_000);
     assert.deepEqual(world.codes('hang-9-ignore'), ['plugin-silent']);
     assert.match(world.host.list()[0]?.lastError ?? '', /a command was not answered in time, and its event loop does not turn/);
   } finally {

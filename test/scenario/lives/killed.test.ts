@@ -42,7 +42,7 @@ const PLUGINS: readonly Left[] = [
 
 const binder = await findBinder();
 
-describe('a daemon that is killed', { timeout: 120_000 }, () => {
+describe('a daemon that is killed', { timeout: 600_000 }, () => {
   let folder: string;
   const started: ZestProcess[] = [];
   const chosen = PLUGINS.filter((plugin) => binder !== undefined || !plugin.bound);
@@ -89,7 +89,7 @@ describe('a daemon that is killed', { timeout: 120_000 }, () => {
 
   test('and when it is not started again, nothing of it is left within the linger of the SDK', async () => {
     started.at(-1)?.child.kill('SIGKILL');
-    await eventually('no process is left', () => (workingIn(folder).length === 0 ? true : undefined), 8000);
+    await eventually('no process is left', () => (workingIn(folder).length === 0 ? true : undefined), 30_000);
   });
 
   test('nor of programs that are being asked what they declare', { skip: binder === undefined }, async () => {
@@ -104,6 +104,6 @@ describe('a daemon that is killed', { timeout: 120_000 }, () => {
     const sleeping = (): number => workingIn(asked).filter(({ command }) => command.startsWith('sleep 360')).length;
     await eventually('both are being asked', () => (sleeping() === 2 ? true : undefined));
     zest.child.kill('SIGKILL');
-    await eventually('no process is left', () => (workingIn(asked).length === 0 ? true : undefined), 8000);
+    await eventually('no process is left', () => (workingIn(asked).length === 0 ? true : undefined), 30_000);
   });
 });

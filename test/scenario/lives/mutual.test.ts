@@ -61,7 +61,7 @@ const PAIRS = [
 ];
 
 for (const { what, left, right } of PAIRS) {
-  test(`${what}: no deadlock`, { timeout: (SECONDS + 90) * 1000 }, async (t) => {
+  test(`${what}: no deadlock`, { timeout: (SECONDS + 600) * 1000 }, async (t) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zest-mutual-')));
     writeScript(folder, 'flood-speaker');
     writeFileSync(join(folder, 'left.mjs'), plugin('left', 'right', left.startsWith('run')));

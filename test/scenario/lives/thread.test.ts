@@ -47,7 +47,7 @@ export default definePlugin({
 });
 `;
 
-test('every callback works in a thread of its own', { skip, timeout: 60_000 }, async () => {
+test('every callback works in a thread of its own', { skip, timeout: 600_000 }, async () => {
   writeFileSync(join(folder, 'all.mjs'), ALL);
   const world = makeWorld({ configFolder: folder }, Host);
   try {
@@ -113,7 +113,7 @@ export default definePlugin({
 
 test('a thread that blocks at every event is ended and started again; the session lives on', {
   skip,
-  timeout: 120_000,
+  timeout: 600_000,
 }, async (t) => {
   writeFileSync(join(folder, 'spinner.mjs'), SPINNER);
   const port = await freePort();

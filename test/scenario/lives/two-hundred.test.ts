@@ -19,7 +19,7 @@ const MODULE = compiledFixture(folder, 'raw-module');
 const python = spawnSync('python3', ['-c', 'import ssl, sys; sys.exit(not ssl.HAS_TLSv1_3)']).status === 0;
 
 test(`${EACH} plugins in the process and ${EACH} processes`, {
-  timeout: 240_000,
+  timeout: 600_000,
   skip: python ? false : 'no python3 with TLS 1.3',
 }, async (t) => {
   const descriptors = readdirSync('/proc/self/fd').length;

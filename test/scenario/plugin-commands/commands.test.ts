@@ -90,7 +90,7 @@ function memory(pid: number): number {
   }
 }
 
-describe('a plugin in commands', { timeout: 120_000 }, () => {
+describe('a plugin in commands', { timeout: 600_000 }, () => {
   let zest: ZestProcess;
   let folder: string;
   before(async () => {

@@ -45,7 +45,7 @@ bgp {
 }
 `;
 
-describe('secrets', { timeout: 120_000 }, () => {
+describe('secrets', { timeout: 600_000 }, () => {
   let folder: string;
   let zest: ZestProcess;
   let port: number;

@@ -76,7 +76,7 @@ bgp {
 }
 `;
 
-describe('the daemon as a service', { timeout: 120_000 }, () => {
+describe('the daemon as a service', { timeout: 600_000 }, () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'zest-service-'));

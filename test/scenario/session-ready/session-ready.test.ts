@@ -77,7 +77,7 @@ bgp { router-id 10.0.0.1; session { asn { local 64500; } }
   });
   const token = (plugin: string, count: number): Promise<string> =>
     eventually(`up event ${count} at ${plugin}`, async () => {
-      const { tokens } = (await zest.json(plugin, 'tokens')) as { readonly tokens: readonly string[] };
+      const { tokens } = (await zest.ask(`${plugin} tokens`)) as { readonly tokens: readonly string[] };
       return tokens[count - 1];
     });
   const first = await token('outside', 1);
@@ -85,14 +85,14 @@ bgp { router-id 10.0.0.1; session { asn { local 64500; } }
   await t.test('both learn the same token, and nothing ends before the last of them reports', async () => {
     assert.match(first, /^[1-9]\d*$/);
     assert.equal(await token('inside', 1), first);
-    await zest.json('outside', 'route');
+    await zest.ask('outside route');
     await peer.until('both routes', () =>
       ['180a0900', '180a0800'].every((one) => peer.updates().some((body) => body.includes(one))),
     );
     assert.ok(!peer.updates().includes(END_OF_RIB));
-    assert.match(JSON.stringify(await zest.json('outside', 'ready', `${first}0`)), /no session has the token/);
+    assert.match(JSON.stringify(await zest.ask('outside ready', `${first}0`)), /no session has the token/);
     assert.ok(!peer.updates().includes(END_OF_RIB));
-    const said = await zest.json('outside', 'ready', first);
+    const said = await zest.ask('outside ready', first);
     assert.equal(said['status'], 'done', JSON.stringify(said));
     await peer.until('the End-of-RIB', () => peer.updates().includes(END_OF_RIB));
     assert.equal(peer.updates().at(-1), END_OF_RIB);
@@ -106,7 +106,7 @@ bgp { router-id 10.0.0.1; session { asn { local 64500; } }
     const up = performance.now();
     const second = await token('outside', 2);
     assert.notEqual(second, first);
-    assert.match(JSON.stringify(await zest.json('outside', 'ready', first)), /no session has the token/);
+    assert.match(JSON.stringify(await zest.ask('outside ready', first)), /no session has the token/);
     await peer.until('the End-of-RIB', () => peer.updates().includes(END_OF_RIB));
     assert.ok(performance.now() - up > 3500, 'it was waited for');
     assert.match(JSON.stringify(await zest.json('show', 'warnings')), /session-not-ready.*outside|outside.*session-not-ready/);

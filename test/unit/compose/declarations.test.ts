@@ -20,7 +20,7 @@ const says = (name: string, declaration: DeclareRegistrationInput): string =>
   `external ${name} { run "touch ran-${name}; printf '%s %s\\\\n' '#1 ze-plugin-engine:declare-registration' '${JSON.stringify(declaration).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}'"; }`;
 const mute = (name: string): string => `external ${name} { run "touch ran-${name}; exit 4"; }`;
 
-describe('configurations with plugins', { timeout: 60_000 }, () => {
+describe('configurations with plugins', { timeout: 600_000 }, () => {
   let folder: string;
   const asking = (known?: Asking['known']): Asking => ({
     builtins: [

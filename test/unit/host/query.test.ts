@@ -64,7 +64,7 @@ const rows: readonly (readonly [name: string, how: { run?: string; use?: string 
   ['a module that never answers', { use: './hangs.mjs' }, 'timeout', /^nothing within 3 s$/],
 ];
 
-describe('declarations', { timeout: 60_000 }, () => {
+describe('declarations', { timeout: 600_000 }, () => {
   let folder: string;
   const ask = (
     plugins: readonly PluginSettings[],

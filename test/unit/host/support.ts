@@ -21,7 +21,7 @@ import type { CommandDecl, PipeDecl } from '../../../yang/generated/methods.ts';
 import { scripts, scriptedUrl } from './fixtures/scripted.ts';
 
 /** Polls until `condition` holds. */
-export async function until(what: string, condition: () => boolean, ms = 5000): Promise<void> {
+export async function until(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!condition()) {
     assert(performance.now() < deadline, `still waiting: ${what}`);
@@ -124,8 +124,8 @@ export function makeWorld(overrides: Partial<HostOptions> = {}, Host: typeof Plu
     codecs,
     builtins: [],
     startInReactor: undefined,
-    stageTimeoutMs: 2000,
-    deliveryTimeoutMs: 2000,
+    stageTimeoutMs: 10_000,
+    deliveryTimeoutMs: 10_000,
     stateDirectory: undefined,
     configFolder: tmpdir(),
     binFolder: join(tmpdir(), 'no-such-bin'),
@@ -157,7 +157,7 @@ export function settings(name: string, more: Partial<PluginSettings> = {}): Plug
     use: new URL(scriptedUrl).pathname,
     encoder: 'json',
     respawn: undefined,
-    timeoutMs: 2000,
+    timeoutMs: 10_000,
     queue: { batches: 64, bytes: 4 << 20, onOverflow: undefined },
     isolation: 'main',
     ...more,
