@@ -1,7 +1,7 @@
 /** JSON that loses no digit: integers past 2^53 are read as bigint and written back as they were. */
 
-/** Stands in front of the digits of a bigint between two passes. A text of the peer's that begins with it is escaped first. */
-const MARK = '\u0000bigint:';
+/** Stands in front of the digits of a bigint between two passes, behind as many U+0000 as make it different from every text of the value. */
+const MARK = 'bigint:';
 
 const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
@@ -44,22 +44,29 @@ export function parseJson(text: string): unknown {
   checkDepth(text);
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   JSON.parse(text); // what is no JSON before the digits are quoted must not become JSON by it
+  // U+0000 is written in one way alone: a mark of more of them than follow each other anywhere begins no key and no text of the peer's.
+  const nuls = 1 + longestRun(text);
+  const mark = '\u0000'.repeat(nuls) + MARK;
   const seen = { bigint: false };
   const marked = text.replace(STRING_OR_LONG_INTEGER, (token) => {
-    if (token.startsWith('"')) return token.startsWith('"\\u0000') ? `"${MARK_ESCAPED}s${token.slice(1)}` : token;
-    if (token.length < 16 || /[.eE]/.test(token) || Number.isSafeInteger(Number(token))) return token;
+    if (token.startsWith('"') || token.length < 16 || /[.eE]/.test(token) || Number.isSafeInteger(Number(token))) return token;
     seen.bigint = true;
-    return `"${MARK_ESCAPED}${token}"`;
+    return `"${NUL_ESCAPED.repeat(nuls)}${MARK}${token}"`;
   });
   if (!seen.bigint) return JSON.parse(text);
-  return JSON.parse(marked, (_key, value: unknown) => {
-    if (typeof value !== 'string' || !value.startsWith(MARK)) return value;
-    const rest = value.slice(MARK.length);
-    return rest.startsWith('s') ? rest.slice(1) : BigInt(rest);
-  });
+  return JSON.parse(marked, (_key, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  );
 }
 
-const MARK_ESCAPED = '\\u0000bigint:';
+const NUL_ESCAPED = '\\u0000';
+
+/** How many escaped U+0000 follow each other at most. */
+function longestRun(text: string): number {
+  let longest = 0;
+  for (const [run] of text.matchAll(/(?:\\u0000)+/g)) longest = Math.max(longest, run.length / NUL_ESCAPED.length);
+  return longest;
+}
 
 /** Like JSON.stringify; a bigint is written as a JSON number. `undefined` for what JSON cannot say. */
 export function stringifyJson(value: unknown): string | undefined {
@@ -71,16 +78,16 @@ export function stringifyJson(value: unknown): string | undefined {
     // A bigint throws; so does what the second pass will throw again.
     if (!(error instanceof TypeError)) throw error;
   }
-  for (let mark = MARK; ; mark = `\u0000${mark}`) {
+  for (let nuls = 1; ; nuls++) {
+    const mark = '\u0000'.repeat(nuls) + MARK;
     const seen = { bigint: false, mark: false };
-    const text = JSON.stringify(value, (_key, member: unknown) => {
-      if (typeof member === 'string' && member.startsWith(mark)) seen.mark = true;
+    const text = JSON.stringify(value, (key, member: unknown) => {
+      if (key.includes(mark) || (typeof member === 'string' && member.includes(mark))) seen.mark = true;
       if (typeof member !== 'bigint') return member;
       seen.bigint = true;
       return `${mark}${member}`;
     }) as string | undefined;
     if (!seen.bigint || text === undefined) return text;
-    if (!seen.mark)
-      return text.replaceAll(new RegExp(`"(?:\\\\u0000){${mark.length - MARK.length + 1}}bigint:(-?\\d+)"`, 'g'), '$1');
+    if (!seen.mark) return text.replaceAll(new RegExp(`"(?:\\\\u0000){${nuls}}${MARK}(-?\\d+)"`, 'g'), '$1');
   }
 }

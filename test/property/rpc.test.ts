@@ -274,16 +274,19 @@ test('any error payload reads as an RpcError with a message', () => {
 });
 
 test('JSON keeps every integer', () => {
+  // Texts like those that stand for a long integer between two passes.
+  const lookalike = fc
+    .array(fc.constantFrom('\u0000', '\u0000', 'bigint:', '5', 's', '"', '\\', 'u0000'), { maxLength: 6 })
+    .map((parts) => parts.join(''));
+  const word = fc.oneof(text, lookalike);
   const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 3 },
       fc.jsonValue(),
       fc.bigInt(),
-      text,
-      fc.constant('\u0000bigint:5'),
-      fc.constant('\u0000bigint:s'),
+      word,
       fc.array(tie('value'), { maxLength: 4 }),
-      fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+      fc.dictionary(word, tie('value'), { maxKeys: 4 }),
     ),
   })).value;
   const plain = (v: unknown): unknown => {

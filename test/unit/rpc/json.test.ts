@@ -34,6 +34,23 @@ test('brackets in strings are no levels, whatever is escaped there', () => {
   assert.equal(JSON.stringify(parseShallow(wide)), wide);
 });
 
+const LONG = 9007199254740993n;
+for (const [what, value] of [
+  ['a key of U+0000', { '\u0000': LONG }],
+  ['a key like the mark', { '\u0000bigint:5': LONG }],
+  ['a text like the mark', ['\u0000bigint:5', '\u0000\u0000bigint:5', LONG]],
+  ['a text with a quote before the mark', ['a"\u0000bigint:5', LONG]],
+  ['a key with a quote before the mark', { 'a"\u0000bigint:5': LONG }],
+  ['a backslash before what looks like an escape', ['\\u0000bigint:5', LONG]],
+] as const) {
+  test(`${what} comes through beside an integer past 2^53`, () => {
+    const text = stringifyJson(value);
+    assert.ok(text !== undefined);
+    assert.deepEqual(parseJson(text), value);
+    assert.match(text, /[^"\d]9007199254740993[\]}]/);
+  });
+}
+
 test('params that are too deep are refused as params', () => {
   const payload = Buffer.from(`{"namespace":"n","key":"k","value":${lists(100_000)}}`);
   assert.throws(
