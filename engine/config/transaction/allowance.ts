@@ -19,6 +19,8 @@ export class Allowance {
   /** ms */
   readonly total: number;
   #left: number;
+  /** ms that the last who was asked had for its answer. */
+  given = 0;
 
   constructor(clock: Clock, ms: number) {
     this.#clock = clock;
@@ -30,7 +32,8 @@ export class Allowance {
   async spend<T>(work: (ms: number) => Promise<T>): Promise<T> {
     const began = this.#clock.now();
     try {
-      return await work(Math.max(1, Math.ceil(this.#left)));
+      this.given = Math.max(1, Math.ceil(this.#left));
+      return await work(this.given);
     } finally {
       this.#left -= this.#clock.now() - began;
     }

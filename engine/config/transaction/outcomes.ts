@@ -51,6 +51,12 @@ export class Outcomes {
     Object.assign(row, { state: 'broken', code: 'broken', error: `${before}rollback: ${reason}` });
   }
 
+  /** It did not answer, and is started anew; the reason stands already. */
+  cutOff(name: string): void {
+    const row = this.#rows.get(name);
+    if (row !== undefined) Object.assign(row, { state: 'broken', code: 'broken' });
+  }
+
   list(): readonly PluginOutcome[] {
     return [...this.#rows.values()].map((row) => ({ ...row }));
   }

@@ -20,6 +20,8 @@ import { type Applied, Rollback } from './rollback.ts';
 
 /** config-operation-commit and config-committed, each. */
 export const COMMIT_MS = 5000;
+/** Who is silent for so long in verify, and asked for no budget, hangs. */
+export const HANGS_MS = 1000;
 
 export interface TransactionOptions {
   /** `tx-<unix-nanoseconds>` */
@@ -35,7 +37,7 @@ export interface TransactionOptions {
   readonly signal: AbortSignal;
   /** The candidate is in force from here on. Must not throw. */
   readonly commit: () => void;
-  /** The plugin's state is unknown: it is started anew, with the configuration that is in force. */
+  /** The plugin's state is unknown, or it hangs: it is started anew, with the configuration that is in force. */
   readonly broken: (plugin: string, reason: string) => void;
   /** Something is wrong that nobody can undo or wait for. `plugin` '' = the engine. */
   readonly warn: (plugin: string, message: string) => void;
@@ -114,7 +116,10 @@ export class Transaction {
     const prepared = await this.#prepare();
     const record = this.#record;
     if (record.isStopped()) return this.#cancelled();
-    if (!prepared.ok) return this.#refused(prepared.failure);
+    if (!prepared.ok) {
+      this.#cutOff(prepared.failure);
+      return this.#refused(prepared.failure);
+    }
     const failure = await this.#apply(prepared.nodes);
     if (record.isStopped()) return this.#cancelled();
     return failure === undefined ? await this.#commit() : await this.#rollBack(failure);
@@ -127,6 +132,19 @@ export class Transaction {
     const prepared = await new Preparation(preparation).run();
     if (!prepared.ok && !record.isStopped()) record.emit('verify-abort', told(prepared.failure));
     return prepared;
+  }
+
+  /**
+   * A plugin that hangs in a question would let every later transaction fail: it is started anew. It has applied nothing. One that had less than
+   * half of what it asked for, because others had taken theirs and more, only refuses.
+   */
+  #cutOff({ plugin, code, message, phase }: Failure): void {
+    const asked = this.#members.find(({ participant }) => participant.name === plugin)?.participant;
+    if (code !== 'timeout' || asked === undefined) return;
+    const { verifySeconds } = asked;
+    if (this.#verifying.given < (verifySeconds === 0 ? HANGS_MS : verifySeconds * 500)) return;
+    this.#record.outcomes.cutOff(plugin);
+    this.#options.broken(plugin, `${phase}: ${message}`);
   }
 
   async #apply(nodes: readonly PlanNode[]): Promise<Failure | undefined> {

@@ -326,7 +326,13 @@ describe('a plugin that fails', () => {
     readonly broken?: RegExp;
   }[] = [
     { at: 'config-verify', fate: 'refuse', code: 'error', undone: [] },
-    { at: 'config-verify', fate: 'hang', code: 'timeout', undone: [] },
+    {
+      at: 'config-verify',
+      fate: 'hang',
+      code: 'timeout',
+      undone: [],
+      broken: /^c: verify: no answer to config-verify within 30 s/,
+    },
     { at: 'config-verify', fate: 'die', code: 'transient', undone: [] },
     { at: 'config-verify', fate: 'nonsense', code: 'error', undone: [] },
     { at: 'config-apply', fate: 'refuse', code: 'error', undone: ['b', 'a'] },
@@ -350,6 +356,28 @@ describe('a plugin that fails', () => {
       if (broken !== undefined) assert.match(world.broken[0] ?? '', broken);
       assert.ok(!world.calls.includes('bgp peers-apply apply'));
       assert.equal(world.events.at(-1)?.type, at === 'config-verify' ? 'verify-abort' : 'rolled-back');
+    });
+  }
+
+  for (const [what, slowMs, broken] of [
+    ['had less than half of what it asked for', 3600, []],
+    ['had what it asked for', 0, ['b: verify: no answer to config-verify within 5 s']],
+  ] as const) {
+    test(`one that hangs in verify and ${what}: ${broken.length === 0 ? 'it only refuses' : 'it is started anew'}`, async () => {
+      const world = new World();
+      const slow = world.plugin('a', { verifySeconds: 2 });
+      const call: typeof slow.call = (...asked) => {
+        world.clock.advance(slowMs);
+        return slow.call(...asked);
+      };
+      const result = await world.run([
+        { ...slow, call },
+        world.plugin('b', { verifySeconds: 3, fates: { 'config-verify': 'hang' } }),
+      ]);
+      assert.ok(!result.ok);
+      assert.deepEqual([result.plugin, result.code], ['b', 'timeout']);
+      assert.deepEqual(world.broken, broken);
+      assert.equal(result.plugins.at(-1)?.state, broken.length === 0 ? 'refused' : 'broken');
     });
   }
 
