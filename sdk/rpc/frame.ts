@@ -106,10 +106,13 @@ export class LineSplitter {
     let start = 0;
     let at = 0;
     while (at < bytes.length) {
-      if (this.rows !== undefined && at === start && this.#held === 0 && this.#step === STEP.hash) {
-        at = start = this.#direct(bytes, at, this.rows);
-        if (this.stopped) return;
-        if (at === bytes.length) return;
+      if (at === start && this.#held === 0 && this.#step === STEP.hash) {
+        if (this.rows !== undefined) {
+          at = start = this.#direct(bytes, at, this.rows);
+          if (this.stopped) return;
+          if (at === bytes.length) return;
+        }
+        at = this.#plainHead(bytes, at);
       }
       at = this.#advance(bytes, at, start);
       if (at < 0) {
@@ -151,6 +154,18 @@ export class LineSplitter {
       if (this.#stopped || this.rows !== rows) return end + 1;
       line = end + 1;
     }
+  }
+
+  /** Where a line that begins here and is surely no answer line goes on behind its head; `start` when that cannot be told. */
+  #plainHead(bytes: Buffer, start: number): number {
+    if (bytes[start] !== HASH) return start;
+    const last = Math.min(start + MAX_DIGITS + 1, bytes.length - 5);
+    let at = start + 1;
+    while (at < last && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
+    if (at === start + 1 || at > bytes.length - 5 || bytes[at] !== SPACE || bytes[at + 4] === SPACE) return start;
+    if (bytes[at + 1] === LF || bytes[at + 2] === LF || bytes[at + 3] === LF || bytes[at + 4] === LF) return start;
+    this.#step = STEP.plain;
+    return at + 5;
   }
 
   /** Moves on from `at`; answers the next position, or `-(lf + 1)` when a line ends at `lf`. `start` is where the line began here. */

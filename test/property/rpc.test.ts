@@ -61,6 +61,8 @@ const wild = fc.oneof(
         '\n',
         'é',
         'ok',
+        'ok {"a":1}',
+        'a:b ',
         '9999999999:',
       ),
       { maxLength: 25 },

@@ -28,6 +28,16 @@ const framings: readonly (readonly [name: string, stream: string, lines: readonl
   ['a count with 21 digits falls back', '#1 row 000000000000000000001:a\n#2 ok\n', ['#1 row 000000000000000000001:a', '#2 ok']],
   ['a wrong separator after an envelope without LF falls back', '#1 top map 1:ab 0:\n#2 ok\n', ['#1 top map 1:ab 0:', '#2 ok']],
   ['an id with 21 digits is no answer line', '#000000000000000000001 row 5:a\nb\n', ['#000000000000000000001 row 5:a', 'b']],
+  [
+    'a word may end before its fourth letter',
+    '#1 a\n#2 ab\n#3 abc\n#4 \n\n#5 a row 1:\n\n',
+    ['#1 a', '#2 ab', '#3 abc', '#4 ', '', '#5 a row 1:', ''],
+  ],
+  [
+    'a kind behind an id of twenty digits',
+    '#18446744073709551615 row 1:\n\n#18446744073709551615 a:b\n',
+    ['#18446744073709551615 row 1:\n', '#18446744073709551615 a:b'],
+  ],
   ['the last line may lack its LF', '#1 ok\n#2 ok', ['#1 ok', '#2 ok']],
   ['so may one that is not yet an answer line', '#1 ro', ['#1 ro']],
 ];
