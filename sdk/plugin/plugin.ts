@@ -19,6 +19,7 @@ import type { InboundRequest } from '../rpc/inbound.ts';
 import { parseShallow } from '../rpc/json.ts';
 import type { EngineCallMethod } from '../rpc/link-types.ts';
 import { Mux } from '../rpc/mux.ts';
+import { MAX_PARTS } from '../rpc/outbound.ts';
 import { connectBack, type Environment, type HubEnvironment, takeHubEnvironment } from '../rpc/tls.ts';
 import type { Bridge, BridgeHandlers, DispatchMethod } from './bridge.ts';
 import { Callbacks, type RuntimeCallback, RUNTIME_CALLBACKS } from './callbacks.ts';
@@ -61,7 +62,7 @@ export class Plugin extends PluginHandlers {
   #claims: ReadonlySet<string> = new Set();
   #subscription: SubscribeEventsInput | undefined;
   #capabilities: readonly CapabilityDecl[] = [];
-  readonly #lastRun: RunMemory = { head: '', selector: '', params: '', plain: false, waiter: undefined };
+  readonly #lastRun: RunMemory = { head: '', selector: '', line: undefined, waiter: undefined };
   readonly #lastCounts: CountsMemory = { payload: Buffer.alloc(0), counts: counts({}) };
 
   private constructor(name: string, isInternal: boolean, connect: () => Promise<Duplex>, options: PluginOptions) {
@@ -185,8 +186,7 @@ export class Plugin extends PluginHandlers {
     const mux = this.#mux;
     if (this.#refusal() === undefined && this.#bridge === undefined && mux !== undefined) {
       // Quoted by hand where nothing needs an escape: this runs for every route command.
-      const params = `{"peer-selector":${quoted(peerSelector)},"command":${quoted(command)}}`;
-      mux.callWaiter(UPDATE_ROUTE, params, new RouteWaiter(done, this.#lastCounts));
+      mux.callWaiter(UPDATE_ROUTE, paramsOf(peerSelector, command), new RouteWaiter(done, this.#lastCounts));
       return;
     }
     this.updateRoute(peerSelector, command).then(
@@ -205,13 +205,15 @@ export class Plugin extends PluginHandlers {
     if (head !== last.head || peerSelector !== last.selector) {
       last.head = head;
       last.selector = peerSelector;
-      last.params = `{"peer-selector":${quoted(peerSelector)},"command":${quoted(head).slice(0, -1)}`;
-      last.plain = PLAIN.test(peerSelector) && PLAIN.test(head);
+      const plain = PLAIN.test(peerSelector) && PLAIN.test(head);
+      last.line = plain
+        ? Buffer.from(` ${UPDATE_ROUTE} {"peer-selector":"${peerSelector}","command":"${head}`, 'latin1')
+        : undefined;
     }
     if (last.waiter?.done !== done) last.waiter = new RouteWaiter(done, this.#lastCounts);
-    const params = `${last.params}${prefixes}"}`;
-    if (last.plain && params.length < MAX_PLAIN) mux.callPlain(UPDATE_ROUTE, params, last.waiter);
-    else mux.callWaiter(UPDATE_ROUTE, params, last.waiter);
+    const { line, waiter } = last;
+    if (line !== undefined && line.length + prefixes.length < MAX_PLAIN) mux.callParts(line, prefixes, COMMAND_END, waiter);
+    else mux.callWaiter(UPDATE_ROUTE, paramsOf(peerSelector, head + prefixes), waiter);
   }
 
   protected dispatch<M extends DispatchMethod>(method: M, input: Methods[M]['input'], signal?: AbortSignal): AnswerReader {
@@ -376,8 +378,13 @@ function serveCallback(mux: Mux, callbacks: Callbacks, method: RuntimeCallback):
 const UPDATE_ROUTE = 'ze-plugin-engine:update-route';
 /** ASCII that JSON does not escape. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Characters of params that need no look at their length. */
-const MAX_PLAIN = 1 << 20;
+/** Characters of a command that is written from parts, and how it ends. */
+const MAX_PLAIN = MAX_PARTS - 64;
+const COMMAND_END = Buffer.from('"}', 'latin1');
+
+function paramsOf(peerSelector: string, command: string): string {
+  return `{"peer-selector":${quoted(peerSelector)},"command":${quoted(command)}}`;
+}
 
 function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
@@ -393,9 +400,8 @@ interface CountsMemory {
 interface RunMemory {
   head: string;
   selector: string;
-  /** Of the line's params, up to the prefixes. */
-  params: string;
-  plain: boolean;
+  /** Of the line, behind its id and up to the prefixes; undefined when JSON would escape some of it. */
+  line: Buffer | undefined;
   waiter: RouteWaiter | undefined;
 }
 

@@ -160,18 +160,17 @@ export class Mux {
     if (this.#request(method, params, (error) => waiter.reject(error)) === undefined) this.#calls.drop(id);
   }
 
-  /** The same for params of which the caller knows that they are ASCII, without LF, and far from a line's limit. */
-  callPlain(method: string, params: string, waiter: CallWaiter): void {
+  /** The same for a line in parts, behind its id and without its LF: ASCII, together at most `MAX_PARTS`. */
+  callParts(head: Buffer, text: string, tail: Buffer, waiter: CallWaiter): void {
     if (this.#cause !== undefined) {
       waiter.reject(this.#cause);
       return;
     }
     const id = ++this.#lastId;
     this.#calls.add(id, waiter);
-    const line = `#${id} ${method} ${params}`;
-    this.#trace?.('out', line);
+    this.#trace?.('out', `#${id}${head.toString('latin1')}${text}${tail.toString('latin1')}`);
     // Writing may find the link's limit and end it: then the waiter is told like all others.
-    this.#outbound.writePlain(`${line}\n`);
+    this.#outbound.writeParts(String(id), head, text, tail);
   }
 
   /**
@@ -378,9 +377,8 @@ export class Mux {
 
   /** A bulk request is answered: JSON without anything beyond ASCII. */
   #replied(id: string, json: string): void {
-    const line = `#${id} ok ${json}`;
-    this.#trace?.('out', line);
-    this.#outbound.writePlain(`${line}\n`);
+    if (this.#trace === undefined) this.#outbound.writeOk(id, json);
+    else this.#replies.ok(id, json);
   }
 
   /** `false` counts as a bad line. */

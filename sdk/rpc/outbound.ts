@@ -11,12 +11,19 @@ const FLUSH_CHARACTERS = 64 * 1024;
 /** Lines of bytes up to this size are written from blocks that are used again. */
 const BLOCK_BYTES = 128 * 1024;
 const BLOCKS_KEPT = 4;
+/** Bytes of a line that is written from parts, at most: it fits a block behind what is gathered. */
+export const MAX_PARTS = BLOCK_BYTES - FLUSH_CHARACTERS;
+/** Longer texts are copied by the engine's own routine. */
+const SHORT_TEXT = 64;
 const LF = 0x0a;
+const HASH = 0x23;
 /** `ready()` waits while more than this is unsent. */
 export const READY_BYTES = 1024 * 1024;
 /** Blocks for rows that may be filled or on their way at a time, and bytes of one. */
 const ROW_BLOCKS = 3;
 const ROW_BLOCK_BYTES = 64 * 1024;
+
+const NOTHING: Uint8Array = new Uint8Array(0);
 
 export interface OutboundOptions {
   /** A write that does not finish in this time ends the link. */
@@ -30,7 +37,12 @@ export interface OutboundOptions {
 export class Outbound {
   readonly #stream: Duplex;
   readonly #options: OutboundOptions;
+  /** What is gathered: lines as text, or lines as bytes in a block; never both. */
   #text = '';
+  #block: Buffer | undefined;
+  #used = 0;
+  /** The result before: most calls of a kind have the same. */
+  #lastOk = { json: '', bytes: Buffer.from(' ok ') };
   /** Nothing but ASCII is gathered. */
   #plain = true;
   /** Blocks that no write holds. */
@@ -56,7 +68,7 @@ export class Outbound {
 
   /** Bytes (gathered ones counted by character) the peer has not taken yet. */
   get length(): number {
-    return this.#inFlight + this.#text.length;
+    return this.#inFlight + this.#text.length + this.#used;
   }
 
   /** Appends lines, each with its LF. Dropped once the link is closed. */
@@ -67,9 +79,40 @@ export class Outbound {
 
   /** The same for lines of nothing but ASCII. */
   writePlain(lines: string): void {
+    if (this.#used > 0) this.flush();
     if (this.#closed !== undefined) return;
     this.#text += lines;
     if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
+    else this.#scheduled ??= setImmediate(() => this.flush());
+  }
+
+  /** Gathers `ok` with a result of ASCII. */
+  writeOk(id: string, json: string): void {
+    if (json.length > MAX_PARTS / 2) {
+      this.writePlain(`#${id} ok ${json}\n`);
+      return;
+    }
+    if (json !== this.#lastOk.json) this.#lastOk = { json, bytes: Buffer.from(` ok ${json}`, 'latin1') };
+    this.writeParts(id, this.#lastOk.bytes, '', NOTHING);
+  }
+
+  /** Gathers a line from parts that are ASCII and together no longer than `MAX_PARTS`: `#`, the id, head, text, tail, LF. */
+  writeParts(id: string, head: Uint8Array, text: string, tail: Uint8Array): void {
+    if (this.#text !== '') this.flush();
+    if (this.#closed !== undefined) return;
+    const block = (this.#block ??= this.#freeBlock());
+    let at = this.#used;
+    block[at++] = HASH;
+    for (let i = 0; i < id.length; i++) block[at++] = id.charCodeAt(i);
+    block.set(head, at);
+    at += head.length;
+    if (text.length > SHORT_TEXT) at += block.write(text, at, 'latin1');
+    else for (let i = 0; i < text.length; i++) block[at++] = text.charCodeAt(i);
+    block.set(tail, at);
+    at += tail.length;
+    block[at++] = LF;
+    this.#used = at;
+    if (this.#used >= FLUSH_CHARACTERS) this.flush();
     else this.#scheduled ??= setImmediate(() => this.flush());
   }
 
@@ -79,7 +122,7 @@ export class Outbound {
     this.flush();
     const length = head.length + payload.length + 1;
     const isSmall = this.#reuse && length <= BLOCK_BYTES;
-    const whole = isSmall ? (this.#blocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)) : Buffer.allocUnsafe(length);
+    const whole = isSmall ? this.#freeBlock() : Buffer.allocUnsafe(length);
     whole.write(head, 0, 'latin1');
     whole.set(payload, head.length);
     whole[length - 1] = LF;
@@ -117,11 +160,27 @@ export class Outbound {
   flush(): void {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
-    if (this.#text === '' || this.#closed !== undefined) return;
+    if (this.#closed !== undefined) return;
+    if (this.#used > 0) this.#sendGathered();
+    if (this.#text === '') return;
     const bytes = Buffer.from(this.#text, this.#plain ? 'latin1' : 'utf8');
     this.#text = '';
     this.#plain = true;
     this.#send(bytes);
+  }
+
+  #sendGathered(): void {
+    const block = this.#block!;
+    const bytes = block.subarray(0, this.#used);
+    this.#used = 0;
+    if (this.#reuse) {
+      this.#block = undefined;
+      this.#send(bytes, block);
+    } else this.#send(Buffer.from(bytes));
+  }
+
+  #freeBlock(): Buffer {
+    return this.#blocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
   /** Nothing is written any more; whoever waits is told why. */
@@ -131,6 +190,8 @@ export class Outbound {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     clearTimeout(this.#timer);
     this.#text = '';
+    this.#block = undefined;
+    this.#used = 0;
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
     for (const waiter of this.#wanting.splice(0)) waiter.reject(error);
     this.#rowBlocks.length = 0;
