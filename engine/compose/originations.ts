@@ -8,8 +8,8 @@ import type { Origination, OriginationResult, ReactorPort } from '../bgp/port.ts
 /** Whoever asked. Exactly one of the two is called for each command, once; `id` and `bytes` are what came with it. */
 export interface Asker {
   /** The command's numbers are in `counts` at `at`: announced, withdrawn, peers affected, routes sent. */
-  done(id: string, bytes: number, counts: Uint32Array, at: number, warnings: readonly string[]): void;
-  failed(id: string, bytes: number, error: unknown): void;
+  done(id: number, bytes: number, counts: Uint32Array, at: number, warnings: readonly string[]): void;
+  failed(id: number, bytes: number, error: unknown): void;
 }
 
 /** Where commands of links go. */
@@ -17,7 +17,7 @@ export interface RouteQueue {
   /** One run of NLRI for the peers, copied. Arrays that are the same object as before hold the same. */
   routes(
     asker: Asker,
-    id: string,
+    id: number,
     bytes: number,
     owner: string,
     peers: readonly number[],
@@ -29,7 +29,7 @@ export interface RouteQueue {
     length: number,
   ): void;
   /** Any other command, in its place. */
-  whole(asker: Asker, id: string, bytes: number, origination: Origination): void;
+  whole(asker: Asker, id: number, bytes: number, origination: Origination): void;
 }
 
 /** Commands gathered past which the turn's end is not waited for. */
@@ -39,7 +39,7 @@ export class Originations implements Pick<ReactorPort, 'originate'>, RouteQueue 
   readonly #reactor: Pick<ReactorPort, 'originateBatch'>;
   readonly #writer = new OriginationWriter();
   #askers: Asker[] = [];
-  #ids: string[] = [];
+  #ids: number[] = [];
   #sizes: number[] = [];
   #scheduled: NodeJS.Immediate | undefined;
 
@@ -52,14 +52,14 @@ export class Originations implements Pick<ReactorPort, 'originate'>, RouteQueue 
     return Promise.all(
       batch.map(
         (origination) =>
-          new Promise<OriginationResult>((resolve, reject) => this.whole(new Promised(resolve, reject), '', 0, origination)),
+          new Promise<OriginationResult>((resolve, reject) => this.whole(new Promised(resolve, reject), 0, 0, origination)),
       ),
     );
   }
 
   routes(
     asker: Asker,
-    id: string,
+    id: number,
     bytes: number,
     owner: string,
     peers: readonly number[],
@@ -74,12 +74,12 @@ export class Originations implements Pick<ReactorPort, 'originate'>, RouteQueue 
     this.#asked(asker, id, bytes);
   }
 
-  whole(asker: Asker, id: string, bytes: number, origination: Origination): void {
+  whole(asker: Asker, id: number, bytes: number, origination: Origination): void {
     this.#writer.whole(origination);
     this.#asked(asker, id, bytes);
   }
 
-  #asked(asker: Asker, id: string, bytes: number): void {
+  #asked(asker: Asker, id: number, bytes: number): void {
     this.#askers.push(asker);
     this.#ids.push(id);
     this.#sizes.push(bytes);
@@ -107,7 +107,7 @@ export class Originations implements Pick<ReactorPort, 'originate'>, RouteQueue 
 
 function answer(
   askers: readonly Asker[],
-  ids: readonly string[],
+  ids: readonly number[],
   sizes: readonly number[],
   counts: Uint32Array,
   warnings: OriginationCounts['warnings'],
@@ -131,7 +131,7 @@ class Promised implements Asker {
     this.#reject = reject;
   }
 
-  done(_id: string, _bytes: number, counts: Uint32Array, at: number, warnings: readonly string[]): void {
+  done(_id: number, _bytes: number, counts: Uint32Array, at: number, warnings: readonly string[]): void {
     this.#resolve({
       announced: counts[at]!,
       withdrawn: counts[at + 1]!,
@@ -141,7 +141,7 @@ class Promised implements Asker {
     });
   }
 
-  failed(_id: string, _bytes: number, error: unknown): void {
+  failed(_id: number, _bytes: number, error: unknown): void {
     this.#reject(error);
   }
 }

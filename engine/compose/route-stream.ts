@@ -7,7 +7,7 @@
 import type { BulkReplies } from '../../sdk/rpc/bulk.ts';
 import { decodePayload } from '../../sdk/rpc/decode.ts';
 import { RpcError } from '../../sdk/rpc/errors.ts';
-import { parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
+import { parseIpv4Nlri, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import { AFI_IPV4, afiOf, isPrefixFamily } from '../../sdk/wire/family.ts';
 import { writePrefix } from '../../sdk/wire/nlri/prefix.ts';
 import type { UpdateRouteInput } from '../../yang/generated/methods.ts';
@@ -59,17 +59,17 @@ export class RouteStream {
   }
 
   /** A `BulkHandler`. Throws RpcError for what is refused at once. */
-  take(params: Buffer, id: string, replies: BulkReplies): void {
+  take(line: Buffer, start: number, id: number, replies: BulkReplies): void {
     const known = this.#known;
-    if (known !== undefined && begins(params, known.head) && this.#peersOf(known.selector) === known.peers) {
-      const length = this.#read(params, known);
+    if (known !== undefined && begins(line, start, known.head) && this.#peersOf(known.selector) === known.peers) {
+      const length = this.#read(line, start + known.head.length, known.family);
       if (length > 0) {
         const { peers, attributes, nextHop, family, announce } = known;
         const asker = this.#askerOf(replies);
         this.#queue.routes(
           asker,
           id,
-          params.length,
+          line.length - start,
           this.#owner,
           peers,
           attributes,
@@ -82,10 +82,10 @@ export class RouteStream {
         return;
       }
     }
-    this.#whole(params, id, replies);
+    this.#whole(line.subarray(start), id, replies);
   }
 
-  #whole(params: Buffer, id: string, replies: BulkReplies): void {
+  #whole(params: Buffer, id: number, replies: BulkReplies): void {
     const input = decodePayload(METHOD, params);
     const command = input.command.trimStart();
     const selector = input['peer-selector'] ?? '*';
@@ -115,7 +115,7 @@ export class RouteStream {
     if (head !== undefined) this.#known = { head, selector, peers, attributes, nextHop, family, announce };
   }
 
-  #later(input: UpdateRouteInput, id: string, bytes: number, replies: BulkReplies): void {
+  #later(input: UpdateRouteInput, id: number, bytes: number, replies: BulkReplies): void {
     this.#calls.update(this.#plugin, input, this.#signal).then(
       (output) => replies.ok(id, bytes, JSON.stringify(output)),
       (error: unknown) => replies.error(id, bytes, error),
@@ -137,25 +137,31 @@ export class RouteStream {
     return this.#asker;
   }
 
-  /** The prefixes behind the head, as NLRI; returns their bytes, 0 when they are anything else. */
-  #read(params: Buffer, { head, family }: Known): number {
-    const from = head.length;
-    const to = params.length - 2;
-    if (to <= from || to - from > MAX_TAIL || params[to] !== QUOTE || params[to + 1] !== BRACE) return 0;
-    const text = params.toString('latin1', from, to);
-    const room = (text.length / SHORTEST + 1) * LONGEST;
+  /** The prefixes from `from` on, behind the head, as NLRI; returns their bytes, 0 when they are anything else. */
+  #read(line: Buffer, from: number, family: number): number {
+    const to = line.length - 2;
+    if (to <= from || to - from > MAX_TAIL || line[to] !== QUOTE || line[to + 1] !== BRACE) return 0;
+    const room = ((to - from) / SHORTEST + 1) * LONGEST;
     if (room > this.#nlri.length) this.#nlri = new Uint8Array(2 * room);
-    const addressLength = afiOf(family) === AFI_IPV4 ? 4 : 16;
-    const target = this.#target;
+    const isIpv4 = afiOf(family) === AFI_IPV4;
     let used = 0;
-    for (let at = 0; at < text.length; ) {
+    for (let at = from; at < to; ) {
       let end = at;
-      while (end < text.length && text.charCodeAt(end) !== BLANK) end++;
-      if (!parsePrefix(text, target, at, end) || target.addressLength !== addressLength) return 0;
-      used = writePrefix(this.#nlri, used, target.bytes, 0, target.lengthBits, false, 0);
+      while (end < to && line[end] !== BLANK) end++;
+      let next = isIpv4 ? parseIpv4Nlri(line, at, end, this.#nlri, used) : -1;
+      if (next < 0) next = this.#readText(line.toString('latin1', at, end), used, isIpv4 ? 4 : 16);
+      if (next < 0) return 0;
+      used = next;
       at = end + 1;
     }
     return used;
+  }
+
+  /** A prefix in any spelling; returns the offset behind it, -1 when it is none of these addresses. */
+  #readText(text: string, used: number, addressLength: number): number {
+    const target = this.#target;
+    if (!parsePrefix(text, target) || target.addressLength !== addressLength) return -1;
+    return writePrefix(this.#nlri, used, target.bytes, 0, target.lengthBits, false, 0);
   }
 }
 
@@ -173,7 +179,7 @@ class Answerer implements Asker {
     this.replies = replies;
   }
 
-  done(id: string, bytes: number, counts: Uint32Array, at: number): void {
+  done(id: number, bytes: number, counts: Uint32Array, at: number): void {
     const announced = counts[at]!;
     const withdrawn = counts[at + 1]!;
     const peers = counts[at + 2]!;
@@ -188,7 +194,7 @@ class Answerer implements Asker {
     this.replies.ok(id, bytes, this.#text);
   }
 
-  failed(id: string, bytes: number, error: unknown): void {
+  failed(id: number, bytes: number, error: unknown): void {
     this.replies.error(id, bytes, error instanceof RpcError ? error : new RpcError('error', String(error), { cause: error }));
   }
 }
@@ -216,10 +222,10 @@ function headOf(params: Buffer, selector: string, command: string): Uint8Array |
   return new Uint8Array(params.subarray(0, head.length));
 }
 
-function begins(params: Uint8Array, head: Uint8Array): boolean {
-  if (params.length < head.length) return false;
+function begins(line: Uint8Array, start: number, head: Uint8Array): boolean {
+  if (line.length - start < head.length) return false;
   // From the end: texts differ there.
-  for (let i = head.length - 1; i >= 0; i--) if (params[i] !== head[i]) return false;
+  for (let i = head.length - 1; i >= 0; i--) if (line[start + i] !== head[i]) return false;
   return true;
 }
 

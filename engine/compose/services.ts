@@ -61,7 +61,7 @@ export function engineServices(parts: ServiceParts): EngineServices {
 function routeStreams(routes: RouteCalls, queue: RouteQueue): NonNullable<EngineServices['routeStream']> {
   return (plugin, signal) => {
     const stream = new RouteStream(plugin, routes, queue, signal);
-    return (params, id, replies) => stream.take(params, id, replies);
+    return (line, start, id, replies) => stream.take(line, start, id, replies);
   };
 }
 

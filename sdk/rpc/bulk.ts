@@ -7,12 +7,15 @@ import type { Inbound } from './inbound.ts';
 /** How such requests are answered: each once, in any order. `bytes` is the length of its params. */
 export interface BulkReplies {
   /** `json` is one line of JSON text, all ASCII. */
-  ok(id: string, bytes: number, json: string): void;
-  error(id: string, bytes: number, error: unknown): void;
+  ok(id: number, bytes: number, json: string): void;
+  error(id: number, bytes: number, error: unknown): void;
 }
 
-/** The params are the link's own bytes, valid until it returns. A throw answers `error`; it is for requests that were not answered. */
-export type BulkHandler = (params: Buffer, id: string, replies: BulkReplies) => void;
+/**
+ * The params are the bytes of `line` from `start` on, the link's own and valid until it returns. `id` and `replies` belong together: a
+ * request that had to wait has replies of its own. A throw answers `error`; it is for requests that were not answered.
+ */
+export type BulkHandler = (line: Buffer, start: number, id: number, replies: BulkReplies) => void;
 
 const NO_HANDLER: BulkHandler = () => undefined;
 
@@ -24,7 +27,7 @@ export class Bulk {
   #name: Uint8Array = new Uint8Array(0);
   #handler = NO_HANDLER;
 
-  constructor(inbound: Inbound, writeOk: (id: string, json: string) => void, writeError: (id: string, error: unknown) => void) {
+  constructor(inbound: Inbound, writeOk: (id: number, json: string) => void, writeError: (id: number, error: unknown) => void) {
     this.#inbound = inbound;
     this.#replies = {
       ok: (id, bytes, json) => {
@@ -56,22 +59,21 @@ export class Bulk {
               resolve();
             },
           };
-          handler(request.payload, request.id, replies);
+          handler(request.payload, 0, 0, replies);
         }),
     );
   }
 
-  /** Takes a line whose id ends at `idEnd`; false when it is none of these requests, or has to wait. */
-  take(line: Buffer, idEnd: number): boolean {
+  /** Takes a line whose id, the number, ends at `idEnd`; false when it is none of these requests, or has to wait. */
+  take(line: Buffer, id: number, idEnd: number): boolean {
     const name = this.#name;
     if (name.length === 0) return false;
     for (let i = 0; i < name.length; i++) if (line[idEnd + i] !== name[i]) return false;
     const start = idEnd + name.length;
     const bytes = line.length - start;
     if (!this.#inbound.admit(bytes)) return false;
-    const id = line.toString('latin1', 1, idEnd);
     try {
-      this.#handler(line.subarray(start), id, this.#replies);
+      this.#handler(line, start, id, this.#replies);
     } catch (error) {
       this.#replies.error(id, bytes, error);
     }

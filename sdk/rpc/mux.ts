@@ -78,8 +78,8 @@ export class Mux {
       (id, json) => this.#replied(id, json),
       (id, error) =>
         error instanceof RpcError && error.code === 'unknown-command'
-          ? this.#replies.nay(id, error.message)
-          : this.#replies.error(id, error),
+          ? this.#replies.nay(String(id), error.message)
+          : this.#replies.error(String(id), error),
     );
     this.#lagging = new Lagging((paused) => {
       if (paused) stream.pause();
@@ -170,7 +170,7 @@ export class Mux {
     this.#calls.add(id, waiter);
     this.#trace?.('out', `#${id}${head.toString('latin1')}${text}${tail.toString('latin1')}`);
     // Writing may find the link's limit and end it: then the waiter is told like all others.
-    this.#outbound.writeParts(String(id), head, text, tail);
+    this.#outbound.writeParts(id, head, text, tail);
   }
 
   /**
@@ -372,13 +372,13 @@ export class Mux {
       call.resolve(line.subarray(Math.min(at + 4, line.length)));
       return true;
     }
-    return this.#bulk.take(line, at);
+    return this.#bulk.take(line, id, at);
   }
 
   /** A bulk request is answered: JSON without anything beyond ASCII. */
-  #replied(id: string, json: string): void {
+  #replied(id: number, json: string): void {
     if (this.#trace === undefined) this.#outbound.writeOk(id, json);
-    else this.#replies.ok(id, json);
+    else this.#replies.ok(String(id), json);
   }
 
   /** `false` counts as a bad line. */

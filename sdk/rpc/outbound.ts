@@ -87,7 +87,7 @@ export class Outbound {
   }
 
   /** Gathers `ok` with a result of ASCII. */
-  writeOk(id: string, json: string): void {
+  writeOk(id: number, json: string): void {
     if (json.length > MAX_PARTS / 2) {
       this.writePlain(`#${id} ok ${json}\n`);
       return;
@@ -97,13 +97,13 @@ export class Outbound {
   }
 
   /** Gathers a line from parts that are ASCII and together no longer than `MAX_PARTS`: `#`, the id, head, text, tail, LF. */
-  writeParts(id: string, head: Uint8Array, text: string, tail: Uint8Array): void {
+  writeParts(id: number, head: Uint8Array, text: string, tail: Uint8Array): void {
     if (this.#text !== '') this.flush();
     if (this.#closed !== undefined) return;
     const block = (this.#block ??= this.#freeBlock());
     let at = this.#used;
     block[at++] = HASH;
-    for (let i = 0; i < id.length; i++) block[at++] = id.charCodeAt(i);
+    at = writeNumber(block, at, id);
     block.set(head, at);
     at += head.length;
     if (text.length > SHORT_TEXT) at += block.write(text, at, 'latin1');
@@ -231,4 +231,16 @@ export class Outbound {
     } else this.#timer?.refresh();
     if (this.length < READY_BYTES && this.#waiting.length > 0) for (const waiter of this.#waiting.splice(0)) waiter.resolve();
   }
+}
+
+/** Writes the digits of an integer from 0 to 2^53; returns the offset after them. */
+function writeNumber(out: Uint8Array, at: number, value: number): number {
+  let size = 1;
+  for (let power = 10; value >= power; power *= 10) size++;
+  for (let i = at + size - 1, rest = value; i >= at; i--) {
+    const next = Math.floor(rest / 10);
+    out[i] = 0x30 + (rest - 10 * next);
+    rest = next;
+  }
+  return at + size;
 }

@@ -172,7 +172,7 @@ export function prefixTarget(): PrefixTarget {
  */
 export function parsePrefix(text: string, target: PrefixTarget, from = 0, to: number = text.length): boolean {
   let slash = from;
-  while (slash < to && text.charCodeAt(slash) !== 47) slash++;
+  while (slash < to && text.charCodeAt(slash) !== SLASH) slash++;
   const length = parseAddress(text, target.bytes, 0, from, slash);
   if (length === 0) return false;
   const maxBits = 8 * length;
@@ -187,6 +187,49 @@ export function parsePrefix(text: string, target: PrefixTarget, from = 0, to: nu
   target.addressLength = length;
   target.lengthBits = bits;
   return true;
+}
+
+/**
+ * Reads `a.b.c.d/len` of ASCII at `from` and writes it as NLRI, bits past the length cleared; returns the offset after it, -1 when it is
+ * written in any other way, if only as a bare address. 5 bytes of room.
+ */
+export function parseIpv4Nlri(text: Uint8Array, from: number, to: number, out: Uint8Array, at: number): number {
+  let address = 0;
+  let part = -1;
+  let dots = 0;
+  let i = from;
+  for (; i < to; i++) {
+    const char = text[i]!;
+    if (char >= 48 && char <= 57) {
+      if (part === 0) return -1;
+      part = part < 0 ? char - 48 : part * 10 + char - 48;
+      if (part > 255) return -1;
+    } else if (char === DOT && part >= 0) {
+      address = (address << 8) | part;
+      part = -1;
+      dots++;
+    } else break;
+  }
+  if (dots !== 3 || part < 0 || i === to || text[i] !== SLASH) return -1;
+  const bits = lengthOf(text, i + 1, to);
+  if (bits < 0) return -1;
+  const masked = bits === 0 ? 0 : ((address << 8) | part) & (-1 << (32 - bits));
+  const size = (bits + 7) >>> 3;
+  out[at] = bits;
+  for (let k = 0; k < size; k++) out[at + 1 + k] = masked >>> (24 - 8 * k);
+  return at + 1 + size;
+}
+
+/** Decimal digits without leading zero, at most 32; -1 otherwise. */
+function lengthOf(text: Uint8Array, from: number, to: number): number {
+  const size = to - from;
+  if (size < 1 || size > 2) return -1;
+  const first = text[from]! - 48;
+  if (first < 0 || first > 9) return -1;
+  if (size === 1) return first;
+  const second = text[from + 1]! - 48;
+  const bits = 10 * first + second;
+  return first === 0 || second < 0 || second > 9 || bits > 32 ? -1 : bits;
 }
 
 /** Decimal digits without sign or leading zero, at most `maximum`; -1 otherwise. */
@@ -244,7 +287,7 @@ export function writePrefixText(
       if (k > 0) out[i++] = DOT;
       i = writeDecimal(out, i, byte);
     }
-    out[i++] = 47;
+    out[i++] = SLASH;
     return writeDecimal(out, i, lengthBits);
   }
   const text = formatPrefix(bytes, from, lengthBits, addressLength);
@@ -254,6 +297,7 @@ export function writePrefixText(
 
 const COLON = 58;
 const DOT = 46;
+const SLASH = 47;
 /** A constant-size scratch, filled anew by every call that reads it. */
 const padded = new Uint8Array(16);
 

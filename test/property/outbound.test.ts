@@ -53,7 +53,8 @@ async function run(stream: Duplex & { readonly taken: Buffer[] }, ops: readonly 
   const want: Buffer[] = [];
   const out = new Outbound(stream, { writeTimeoutMs: 60_000, limitBytes: 1 << 30, onFailure: (error) => assert.ifError(error) });
   for (const [n, one] of ops.entries()) {
-    const id = String(n);
+    // Of every length, up to the last there is.
+    const id = n === 0 ? Number.MAX_SAFE_INTEGER : 3 ** (n % 33);
     switch (one.kind) {
       case 'text':
         out.write(`${one.text}\n`);
@@ -93,7 +94,7 @@ async function run(stream: Duplex & { readonly taken: Buffer[] }, ops: readonly 
   while (out.length > 0) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(Buffer.concat(stream.taken).toString('latin1'), Buffer.concat(want).toString('latin1'));
   out.close(new RpcError('closed', 'the end'));
-  out.writeParts('1', Buffer.from(' a'), 'b', Buffer.from('c'));
+  out.writeParts(1, Buffer.from(' a'), 'b', Buffer.from('c'));
   assert.equal(out.length, 0);
 }
 

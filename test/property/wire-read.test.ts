@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatIpv6, parseIpv6, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
+import { formatIpv6, parseIpv4Nlri, parseIpv6, parsePrefix, prefixTarget } from '../../sdk/wire/address.ts';
 import { parseAsPath } from '../../sdk/wire/attribute/as-path.ts';
 import { formatExtendedCommunity, parseCommunity, parseExtendedCommunity } from '../../sdk/wire/attribute/community.ts';
 import { AttributeCursor } from '../../sdk/wire/attribute/cursor.ts';
@@ -283,6 +283,53 @@ test('texts of any shape are read or refused', () =>
     ),
     RUNS,
   ));
+
+/** Prefixes and what is nearly one. */
+const nearPrefix = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...Array.from('0123456789./:a ')), maxLength: 20 }),
+  fc
+    .tuple(
+      fc.array(fc.integer({ min: 0, max: 300 }).map(String), { minLength: 3, maxLength: 5 }),
+      fc.integer({ min: 0, max: 40 }),
+    )
+    .map(([parts, length]) => `${parts.join('.')}/${length}`),
+  fc
+    .tuple(
+      fc.array(fc.oneof(fc.nat(255).map(String), fc.constantFrom('', '00', '01', '256', '-1', '1e1')), {
+        minLength: 4,
+        maxLength: 4,
+      }),
+      fc.constantFrom('', '/', '/0', '/8', '/08', '/32', '/33', '/032', '/-1', '/2x', '/24 ', '/24/24'),
+    )
+    .map(([parts, length]) => parts.join('.') + length),
+  fc.tuple(fc.ipV4(), fc.nat(32)).map(([address, length]) => `${address}/${length}`),
+);
+
+test('an IPv4 prefix is read from bytes as it is from text, or left to that', () => {
+  let read = 0;
+  fc.assert(
+    fc.property(nearPrefix, fc.nat(9), (text, at) => {
+      const bytes = Buffer.from(`1${text}2`);
+      const out = new Uint8Array(16).fill(0xa5);
+      const end = parseIpv4Nlri(bytes, 1, bytes.length - 1, out, at);
+      const target = prefixTarget();
+      const isPrefix = parsePrefix(text, target);
+      if (end < 0) {
+        assert.deepEqual(out, new Uint8Array(16).fill(0xa5));
+        // What is left to the other is no prefix of this form.
+        assert.ok(!isPrefix || target.addressLength === 16 || !text.includes('/'), text);
+        return;
+      }
+      read++;
+      assert.ok(isPrefix && target.addressLength === 4, text);
+      const size = (target.lengthBits + 7) >>> 3;
+      assert.deepEqual([...out.subarray(at, end)], [target.lengthBits, ...target.bytes.subarray(0, size)]);
+      assert.ok(out.subarray(end).every((byte) => byte === 0xa5));
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(read > 300);
+});
 
 test('RFC 5952 every address reads back from its text', () =>
   fc.assert(

@@ -35,7 +35,7 @@ function setUp() {
     { originate: () => Promise.reject(new Error('no reactor')) },
     (peer) => PEERS[peer] ?? '',
   );
-  const take = (asker: Asker, id: string, bytes: number, text: string): void => {
+  const take = (asker: Asker, id: number, bytes: number, text: string): void => {
     queued.push(text);
     asker.done(id, bytes, Uint32Array.of(1, 0, 2, queued.length), 0, []);
   };
@@ -55,11 +55,11 @@ function setUp() {
   } as unknown as ServiceParts;
   const stream = new RouteStream('p', new RouteCalls(parts), queue, new AbortController().signal);
   const replies = {
-    ok: (id: string, bytes: number, json: string) => void answers.push(`${id} ${bytes} ${json}`),
-    error: (id: string, bytes: number, error: unknown) => void answers.push(`${id} ${bytes} ${String(error)}`),
+    ok: (id: number, bytes: number, json: string) => void answers.push(`${id} ${bytes} ${json}`),
+    error: (id: number, bytes: number, error: unknown) => void answers.push(`${id} ${bytes} ${String(error)}`),
   };
   let last = 0;
-  const send = (params: string): void => stream.take(Buffer.from(params), String(++last), replies);
+  const send = (params: string): void => stream.take(Buffer.from(`#x ${params}`), 3, ++last, replies);
   return { send, queued, answers, state, updates };
 }
 
@@ -72,6 +72,10 @@ for (const [name, commands] of [
   ['withdraws', ['update text nlri ipv4/unicast del 10.0.0.0/8', 'update text nlri ipv4/unicast del 10.1.0.0/16']],
   ['IPv6', ['update text nlri ipv6/unicast add 2001:db8::/32', 'update text nlri ipv6/unicast add ::/0 2001:db8:1::1']],
   ['bits past the length', [`${A} nlri ipv4/unicast add 10.0.0.0/8`, `${A} nlri ipv4/unicast add 10.255.1.1/9`]],
+  [
+    'bare addresses and odd ones',
+    [`${A} nlri ipv4/unicast add 10.0.0.0/8`, `${A} nlri ipv4/unicast add 10.1.0.1 0.0.0.0/0 255.255.255.255/32 10.2.0.0/9`],
+  ],
   ['commas', [`${A} nlri ipv4/unicast add 10.0.0.0/8`, `${A} nlri ipv4/unicast add 10.1.0.0/16,10.2.0.0/16`]],
   ['brackets', [`${A} nlri ipv4/unicast add 10.0.0.0/8`, `${A} nlri ipv4/unicast add [10.1.0.0/16 10.2.0.0/16]`]],
   ['two blanks', [`${A} nlri ipv4/unicast add 10.0.0.0/8`, `${A} nlri ipv4/unicast add 10.1.0.0/16  10.2.0.0/16 `]],
@@ -106,6 +110,11 @@ for (const [name, commands] of [
 
 for (const [name, tail, message] of [
   ['a bad prefix', '10.1.0.0/33', /invalid prefix: 10\.1\.0\.0\/33 \(column \d+\)/],
+  ['a leading zero', '10.01.0.0/16', /invalid prefix: 10\.01\.0\.0\/16 \(column \d+\)/],
+  ['a length with a leading zero', '10.1.0.0/08', /invalid prefix: 10\.1\.0\.0\/08 \(column \d+\)/],
+  ['a length that is missing', '10.1.0.0/', /invalid prefix: 10\.1\.0\.0\/ \(column \d+\)/],
+  ['five parts', '10.1.0.0.0/16', /invalid prefix: 10\.1\.0\.0\.0\/16 \(column \d+\)/],
+  ['a bad prefix behind a good one', '10.1.0.0/16 10.256.0.0/16', /invalid prefix: 10\.256\.0\.0\/16 \(column \d+\)/],
   ['another family', '2001:db8::/32', /does not belong to ipv4\/unicast/],
   ['a word', '10.1.0.0/16 med', /attributes must precede/],
   ['nothing', '', /add requires a prefix/],
