@@ -2,6 +2,7 @@
  * The calls of one link that wait for their answer, by the number of their id, and the ids of what was given up, so that late answers are
  * no bad lines.
  */
+import { CallRing } from './call-ring.ts';
 import { RpcError } from './errors.ts';
 
 /** Whoever waits for a call's one line. Exactly one of the two is called, once. */
@@ -16,7 +17,7 @@ const ABANDONED_LIMIT = 10_000;
 
 export class Calls {
   /** By the number of the id: what we sent has no leading zero and stays below 2^53. */
-  readonly #waiters = new Map<number, CallWaiter>();
+  readonly #waiters = new CallRing<CallWaiter>();
   readonly #abandoned = new Set<string>();
 
   get size(): number {
@@ -24,18 +25,16 @@ export class Calls {
   }
 
   add(id: number, waiter: CallWaiter): void {
-    this.#waiters.set(id, waiter);
+    this.#waiters.add(id, waiter);
   }
 
   /** Whoever waits under this id; it does so no longer. */
   take(id: number): CallWaiter | undefined {
-    const waiter = this.#waiters.get(id);
-    if (waiter !== undefined) this.#waiters.delete(id);
-    return waiter;
+    return this.#waiters.take(id);
   }
 
   drop(id: number): void {
-    this.#waiters.delete(id);
+    this.#waiters.take(id);
   }
 
   /** Adds the waiter of a promise, which gives up when the signal aborts. */
@@ -48,7 +47,7 @@ export class Calls {
     const waiter: CallWaiter = { resolve, reject };
     if (signal !== undefined) {
       const give = (): void => {
-        this.#waiters.delete(id);
+        this.#waiters.take(id);
         this.abandon(String(id));
         reject(abortError(signal));
       };
@@ -62,7 +61,7 @@ export class Calls {
         reject(error);
       };
     }
-    this.#waiters.set(id, waiter);
+    this.#waiters.add(id, waiter);
     return waiter;
   }
 
@@ -83,8 +82,7 @@ export class Calls {
 
   /** The link is closed: everyone who waits is told. */
   close(cause: RpcError): void {
-    for (const waiter of this.#waiters.values()) waiter.reject(cause);
-    this.#waiters.clear();
+    for (const waiter of this.#waiters.clear()) waiter.reject(cause);
     this.#abandoned.clear();
   }
 }
