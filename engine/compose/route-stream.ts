@@ -59,30 +59,18 @@ export class RouteStream {
   }
 
   /** A `BulkHandler`. Throws RpcError for what is refused at once. */
-  take(line: Buffer, start: number, id: number, replies: BulkReplies): void {
+  take(bytes: Buffer, from: number, to: number, id: number, replies: BulkReplies): void {
     const known = this.#known;
-    if (known !== undefined && begins(line, start, known.head) && this.#peersOf(known.selector) === known.peers) {
-      const length = this.#read(line, start + known.head.length, known.family);
+    if (known !== undefined && begins(bytes, from, to, known.head) && this.#peersOf(known.selector) === known.peers) {
+      const length = this.#read(bytes, from + known.head.length, to - 2, known.family);
       if (length > 0) {
         const { peers, attributes, nextHop, family, announce } = known;
         const asker = this.#askerOf(replies);
-        this.#queue.routes(
-          asker,
-          id,
-          line.length - start,
-          this.#owner,
-          peers,
-          attributes,
-          nextHop,
-          family,
-          announce,
-          this.#nlri,
-          length,
-        );
+        this.#queue.routes(asker, id, to - from, this.#owner, peers, attributes, nextHop, family, announce, this.#nlri, length);
         return;
       }
     }
-    this.#whole(line.subarray(start), id, replies);
+    this.#whole(bytes.subarray(from, to), id, replies);
   }
 
   #whole(params: Buffer, id: number, replies: BulkReplies): void {
@@ -137,9 +125,8 @@ export class RouteStream {
     return this.#asker;
   }
 
-  /** The prefixes from `from` on, behind the head, as NLRI; returns their bytes, 0 when they are anything else. */
-  #read(line: Buffer, from: number, family: number): number {
-    const to = line.length - 2;
+  /** The prefixes from `from` to `to`, where the command should end, as NLRI; returns their bytes, 0 when they are anything else. */
+  #read(line: Buffer, from: number, to: number, family: number): number {
     if (to <= from || to - from > MAX_TAIL || line[to] !== QUOTE || line[to + 1] !== BRACE) return 0;
     const room = ((to - from) / SHORTEST + 1) * LONGEST;
     if (room > this.#nlri.length) this.#nlri = new Uint8Array(2 * room);
@@ -222,10 +209,10 @@ function headOf(params: Buffer, selector: string, command: string): Uint8Array |
   return new Uint8Array(params.subarray(0, head.length));
 }
 
-function begins(line: Uint8Array, start: number, head: Uint8Array): boolean {
-  if (line.length - start < head.length) return false;
+function begins(bytes: Uint8Array, from: number, to: number, head: Uint8Array): boolean {
+  if (to - from < head.length) return false;
   // From the end: texts differ there.
-  for (let i = head.length - 1; i >= 0; i--) if (line[start + i] !== head[i]) return false;
+  for (let i = head.length - 1; i >= 0; i--) if (bytes[from + i] !== head[i]) return false;
   return true;
 }
 

@@ -61,7 +61,7 @@ export function engineServices(parts: ServiceParts): EngineServices {
 function routeStreams(routes: RouteCalls, queue: RouteQueue): NonNullable<EngineServices['routeStream']> {
   return (plugin, signal) => {
     const stream = new RouteStream(plugin, routes, queue, signal);
-    return (line, start, id, replies) => stream.take(line, start, id, replies);
+    return (bytes, from, to, id, replies) => stream.take(bytes, from, to, id, replies);
   };
 }
 

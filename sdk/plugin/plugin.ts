@@ -415,12 +415,13 @@ class RouteWaiter {
     this.#last = last;
   }
 
-  resolve(payload: Buffer): void {
+  resolve(bytes: Buffer, from: number, to: number): void {
     const last = this.#last;
-    if (payload.equals(last.payload)) {
+    if (holds(bytes, from, to, last.payload)) {
       this.done.accepted(last.counts);
       return;
     }
+    const payload = bytes.subarray(from, to);
     try {
       last.counts = counts(
         decodeOutput('ze-plugin-engine:update-route', payload.length === 0 ? {} : parseShallow(payload.toString('utf8'))),
@@ -436,6 +437,12 @@ class RouteWaiter {
   reject(error: RpcError): void {
     this.done.refused(error);
   }
+}
+
+function holds(bytes: Buffer, from: number, to: number, payload: Buffer): boolean {
+  if (to - from !== payload.length) return false;
+  for (let i = 0; i < payload.length; i++) if (bytes[from + i] !== payload[i]) return false;
+  return true;
 }
 
 /** A startup that failed, as `run` reports it. */

@@ -12,10 +12,10 @@ export interface BulkReplies {
 }
 
 /**
- * The params are the bytes of `line` from `start` on, the link's own and valid until it returns. `id` and `replies` belong together: a
+ * The params lie in `bytes` from `from` to `to`; they are the link's own and valid until it returns. `id` and `replies` belong together: a
  * request that had to wait has replies of its own. A throw answers `error`; it is for requests that were not answered.
  */
-export type BulkHandler = (line: Buffer, start: number, id: number, replies: BulkReplies) => void;
+export type BulkHandler = (bytes: Buffer, from: number, to: number, id: number, replies: BulkReplies) => void;
 
 const NO_HANDLER: BulkHandler = () => undefined;
 
@@ -59,21 +59,21 @@ export class Bulk {
               resolve();
             },
           };
-          handler(request.payload, 0, 0, replies);
+          handler(request.payload, 0, request.payload.length, 0, replies);
         }),
     );
   }
 
-  /** Takes a line whose id, the number, ends at `idEnd`; false when it is none of these requests, or has to wait. */
-  take(line: Buffer, id: number, idEnd: number): boolean {
+  /** Takes a line that ends at `to` and whose id, the number, ends at `idEnd`; false when it is none of these requests, or has to wait. */
+  take(line: Buffer, id: number, idEnd: number, to: number): boolean {
     const name = this.#name;
     if (name.length === 0) return false;
     for (let i = 0; i < name.length; i++) if (line[idEnd + i] !== name[i]) return false;
-    const start = idEnd + name.length;
-    const bytes = line.length - start;
+    const from = idEnd + name.length;
+    const bytes = to - from;
     if (!this.#inbound.admit(bytes)) return false;
     try {
-      this.#handler(line, start, id, this.#replies);
+      this.#handler(line, from, to, id, this.#replies);
     } catch (error) {
       this.#replies.error(id, bytes, error);
     }

@@ -7,8 +7,8 @@ import { RpcError } from './errors.ts';
 
 /** Whoever waits for a call's one line. Exactly one of the two is called, once. */
 export interface CallWaiter {
-  /** The result's bytes, empty when there is none. Valid as long as they are kept. */
-  resolve(payload: Buffer): void;
+  /** The result lies in `bytes` from `from` to `to`, nothing when there is none. Valid as long as they are kept. */
+  resolve(bytes: Buffer, from: number, to: number): void;
   reject(error: RpcError): void;
 }
 
@@ -44,7 +44,7 @@ export class Calls {
     resolve: (payload: Buffer) => void,
     reject: (error: RpcError) => void,
   ): CallWaiter {
-    const waiter: CallWaiter = { resolve, reject };
+    const waiter: CallWaiter = { resolve: (bytes, from, to) => resolve(bytes.subarray(from, to)), reject };
     if (signal !== undefined) {
       const give = (): void => {
         this.#waiters.take(id);
@@ -52,9 +52,9 @@ export class Calls {
         reject(abortError(signal));
       };
       signal.addEventListener('abort', give, { once: true });
-      waiter.resolve = (payload) => {
+      waiter.resolve = (bytes, from, to) => {
         signal.removeEventListener('abort', give);
-        resolve(payload);
+        resolve(bytes.subarray(from, to));
       };
       waiter.reject = (error) => {
         signal.removeEventListener('abort', give);

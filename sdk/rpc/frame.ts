@@ -46,9 +46,13 @@ export interface DirectRows {
   take(chunk: Buffer, from: number, to: number): void;
 }
 
+/** Takes the line from `from` to `to`, which is an LF; false: it wants to see it as a line. */
+export type InPlace = (chunk: Buffer, from: number, to: number) => boolean;
+
 export class LineSplitter {
   rows: DirectRows | undefined;
   readonly #onLine: (line: Buffer) => void;
+  readonly #inPlace: InPlace | undefined;
   /** Chunks of the line under way, before the present one. */
   #parts: Buffer[] = [];
   /** Bytes in `#parts`. */
@@ -70,10 +74,11 @@ export class LineSplitter {
 
   /**
    * `onLine` gets each line without its LF. The bytes are the splitter's own chunk: valid as long as the caller keeps them; with `lent`
-   * chunks (a read buffer that is used again) for the time of the call.
+   * chunks (a read buffer that is used again) for the time of the call. `inPlace` is asked first for lines that stand whole in a chunk.
    */
-  constructor(onLine: (line: Buffer) => void, lent = false) {
+  constructor(onLine: (line: Buffer) => void, lent = false, inPlace?: InPlace) {
     this.#onLine = onLine;
+    this.#inPlace = inPlace;
     this.#lent = lent;
   }
 
@@ -270,6 +275,11 @@ export class LineSplitter {
   }
 
   #emit(bytes: Buffer, start: number, end: number): void {
+    if (this.#inPlace !== undefined && this.#held === 0 && end - start <= MAX_LINE_BYTES) {
+      this.#joined = undefined;
+      this.#step = STEP.hash;
+      if (this.#inPlace(bytes, start, end)) return;
+    }
     let line = bytes.subarray(start, end);
     if (this.#held > 0) {
       this.#parts.push(line);

@@ -14,7 +14,7 @@ import { Bulk, type BulkHandler } from './bulk.ts';
 import { abortError, Calls, type CallWaiter, ownId } from './calls.ts';
 import { decodeOutput, decodePayload } from './decode.ts';
 import { errorFromPayload, errorPayload, messageOf, RpcError } from './errors.ts';
-import { type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
+import { type InPlace, type Line, LineSplitter, MAX_LINE_BYTES, parseLine } from './frame.ts';
 import { Inbound, InboundRequest } from './inbound.ts';
 import { stringifyJson } from './json.ts';
 import { Lagging } from './lagging.ts';
@@ -96,7 +96,8 @@ export class Mux {
       forget: (answer, early) => this.#forget(answer, early),
     };
     const lent = options.lentChunks === true;
-    this.#splitter = new LineSplitter((line) => this.#onLine(line, lent), lent);
+    const frequent: InPlace = (chunk, from, to) => this.#trace === undefined && this.#frequent(chunk, from, to);
+    this.#splitter = new LineSplitter((line) => this.#onLine(line, lent), lent, lent ? undefined : frequent);
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('end', () => this.#onEnd());
     stream.on('error', (error) => this.#end(new RpcError('closed', `connection failed: ${messageOf(error)}`, { cause: error })));
@@ -339,10 +340,7 @@ export class Mux {
       return;
     }
     this.#trace?.('in', bytes.toString('utf8'));
-    if (line === undefined && this.#frequent(bytes)) {
-      this.#badLines = 0;
-      return;
-    }
+    if (line === undefined && this.#frequent(bytes, 0, bytes.length)) return;
     if (this.#route(line ?? parseLine(bytes))) {
       this.#badLines = 0;
       return;
@@ -356,23 +354,23 @@ export class Mux {
   }
 
   /** The lines that come by the hundred thousand, taken without a look at the rest of the grammar: `ok` to a call, bulk requests. */
-  #frequent(line: Buffer): boolean {
-    if (line[0] !== HASH || line[1] === ZERO) return false;
-    let at = 1;
+  #frequent(bytes: Buffer, from: number, to: number): boolean {
+    if (bytes[from] !== HASH || bytes[from + 1] === ZERO) return false;
+    let at = from + 1;
     let id = 0;
-    for (; at <= MAX_OWN_DIGITS; at++) {
-      const digit = line[at]! - ZERO;
+    for (; at <= from + MAX_OWN_DIGITS; at++) {
+      const digit = bytes[at]! - ZERO;
       if (!(digit >= 0 && digit <= 9)) break;
       id = id * 10 + digit;
     }
-    if (at === 1 || line[at] !== SPACE) return false;
-    if (line[at + 1] === LETTER_O && line[at + 2] === LETTER_K && (line[at + 3] === SPACE || line.length === at + 3)) {
+    if (at === from + 1 || bytes[at] !== SPACE) return false;
+    if (bytes[at + 1] === LETTER_O && bytes[at + 2] === LETTER_K && (at + 3 === to || bytes[at + 3] === SPACE)) {
       const call = this.#calls.take(id);
       if (call === undefined) return false;
-      call.resolve(line.subarray(Math.min(at + 4, line.length)));
-      return true;
-    }
-    return this.#bulk.take(line, id, at);
+      call.resolve(bytes, Math.min(at + 4, to), to);
+    } else if (!this.#bulk.take(bytes, id, at, to)) return false;
+    this.#badLines = 0;
+    return true;
   }
 
   /** A bulk request is answered: JSON without anything beyond ASCII. */
@@ -417,7 +415,7 @@ export class Mux {
   #reply(line: { readonly kind: 'ok' | 'error'; readonly id: string; readonly payload: Buffer }): boolean {
     const call = this.#calls.take(ownId(line.id));
     if (call !== undefined) {
-      if (line.kind === 'ok') call.resolve(line.payload);
+      if (line.kind === 'ok') call.resolve(line.payload, 0, line.payload.length);
       else call.reject(errorFromPayload(line.payload));
       return true;
     }

@@ -336,3 +336,65 @@ test('what the writer writes for any source is one head, records, one end', asyn
     { numRuns: 100 },
   );
 });
+
+/** What a link with five calls under way makes of a stream, sorted: who was answered what, which bulk requests came, and their answers. */
+async function heard(stream: Buffer, size: number): Promise<string[]> {
+  const [left, right] = duplexPair();
+  const mux = new Mux(left);
+  const log: string[] = [];
+  mux.serveBulk('ze-plugin-engine:update-route', (bytes, from, to, id, replies) => {
+    const params = bytes.toString('latin1', from, to);
+    log.push(`${id} ${params}`);
+    if (params.length % 2 === 0) throw new RpcError('error', params);
+    replies.ok(id, to - from, '{}');
+  });
+  const calls = Array.from({ length: 5 }, (_, n) =>
+    mux.callRaw('a:b', '').then(
+      (result) => void log.push(`call ${n + 1}: ${result.toString('latin1')}`),
+      (error: unknown) => void log.push(`call ${n + 1} failed: ${String(error)}`),
+    ),
+  );
+  for (let at = 0; at < stream.length; at += size) {
+    left.emit('data', stream.subarray(at, at + size));
+    await Promise.resolve();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  const replies: Buffer[] = [];
+  right.on('data', (chunk: Buffer) => replies.push(chunk));
+  await mux.close();
+  await Promise.all(calls);
+  return [...log, ...Buffer.concat(replies).toString('latin1').split('\n')].sort();
+}
+
+test('lines that are taken where they lie mean what they mean when they come in pieces', async () => {
+  const words = fc.constantFrom(
+    'ok',
+    'ok ',
+    'ok {}',
+    'okay',
+    'o',
+    'ok  x',
+    'ze-plugin-engine:update-route',
+    'error',
+    'error "no"',
+    '',
+  );
+  const frequent = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('1', '2', '3', '4', '5', '6', '01', '0', '9007199254740993', ''), words)
+      .map(([n, w]) => `#${n} ${w}`),
+    fc
+      .tuple(fc.nat(99), fc.string({ maxLength: 8 }))
+      .map(([n, p]) => `#${n} ze-plugin-engine:update-route ${p.replaceAll('\n', '')}`),
+    fc.constantFrom('', '#', '#1', '#2ok', '# ok'),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(frequent, { maxLength: 12 }), fc.integer({ min: 2, max: 30 }), async (lines, size) => {
+      const stream = Buffer.from(lines.map((one) => `${one}\n`).join(''), 'latin1');
+      const want = await heard(stream, 1);
+      assert.deepEqual(await heard(stream, stream.length + 1), want);
+      assert.deepEqual(await heard(stream, size), want);
+    }),
+    { numRuns: 150 },
+  );
+});

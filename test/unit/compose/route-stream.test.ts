@@ -59,7 +59,10 @@ function setUp() {
     error: (id: number, bytes: number, error: unknown) => void answers.push(`${id} ${bytes} ${String(error)}`),
   };
   let last = 0;
-  const send = (params: string): void => stream.take(Buffer.from(`#x ${params}`), 3, ++last, replies);
+  const send = (params: string): void => {
+    const lines = Buffer.from(`#x ${params}\n#y {"peer-selector"`);
+    stream.take(lines, 3, lines.lastIndexOf(0x0a), ++last, replies);
+  };
   return { send, queued, answers, state, updates };
 }
 

@@ -53,8 +53,8 @@ test('bulk requests: each is answered under its id, in any order; a throw is its
   const { mux, peer } = link({ held: true, runningLimit: 3 });
   const taken: [id: number, params: string][] = [];
   const ways: BulkReplies[] = [];
-  mux.serveBulk('ze-plugin-engine:update-route', (line, start, id, replies) => {
-    const text = line.toString('utf8', start);
+  mux.serveBulk('ze-plugin-engine:update-route', (bytes, from, to, id, replies) => {
+    const text = bytes.toString('utf8', from, to);
     if (text === 'bad') throw new RpcError('error', 'no such thing');
     if (text === 'unknown') throw new RpcError('unknown-command', 'unknown command: x');
     taken.push([id, text]);
