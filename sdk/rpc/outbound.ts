@@ -43,8 +43,6 @@ export class Outbound {
   #used = 0;
   /** The result before: most calls of a kind have the same. */
   #lastOk = { json: '', bytes: Buffer.from(' ok ') };
-  /** Nothing but ASCII is gathered. */
-  #plain = true;
   /** Blocks that no write holds. */
   readonly #blocks: Buffer[] = [];
   /** Whoever reads at the other end has bytes of its own: what was sent is ours again. A pipe in memory hands on the very bytes. */
@@ -73,12 +71,6 @@ export class Outbound {
 
   /** Appends lines, each with its LF. Dropped once the link is closed. */
   write(lines: string): void {
-    this.#plain = false;
-    this.writePlain(lines);
-  }
-
-  /** The same for lines of nothing but ASCII. */
-  writePlain(lines: string): void {
     if (this.#used > 0) this.flush();
     if (this.#closed !== undefined) return;
     this.#text += lines;
@@ -89,7 +81,7 @@ export class Outbound {
   /** Gathers `ok` with a result of ASCII. */
   writeOk(id: number, json: string): void {
     if (json.length > MAX_PARTS / 2) {
-      this.writePlain(`#${id} ok ${json}\n`);
+      this.write(`#${id} ok ${json}\n`);
       return;
     }
     if (json !== this.#lastOk.json) this.#lastOk = { json, bytes: Buffer.from(` ok ${json}`, 'latin1') };
@@ -163,9 +155,8 @@ export class Outbound {
     if (this.#closed !== undefined) return;
     if (this.#used > 0) this.#sendGathered();
     if (this.#text === '') return;
-    const bytes = Buffer.from(this.#text, this.#plain ? 'latin1' : 'utf8');
+    const bytes = Buffer.from(this.#text, 'utf8');
     this.#text = '';
-    this.#plain = true;
     this.#send(bytes);
   }
 

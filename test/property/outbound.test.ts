@@ -8,7 +8,7 @@ import { RpcError } from '../../sdk/rpc/errors.ts';
 import { Outbound } from '../../sdk/rpc/outbound.ts';
 
 type Op =
-  | { readonly kind: 'text' | 'plain' | 'bytes' | 'ok' | 'block'; readonly text: string }
+  | { readonly kind: 'text' | 'bytes' | 'ok' | 'block'; readonly text: string }
   | { readonly kind: 'parts'; readonly head: string; readonly text: string; readonly tail: string }
   | { readonly kind: 'flush' | 'turn' };
 
@@ -18,7 +18,7 @@ const ascii = fc.oneof(
 );
 const op: fc.Arbitrary<Op> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('text' as const), text: fc.string({ unit: 'binary', maxLength: 60 }) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('plain' as const, 'bytes' as const, 'ok' as const), text: ascii }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('bytes' as const, 'ok' as const), text: ascii }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), text: ascii }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('parts' as const), head: ascii, text: ascii, tail: ascii }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('flush' as const, 'turn' as const) }) },
@@ -58,10 +58,6 @@ async function run(stream: Duplex & { readonly taken: Buffer[] }, ops: readonly 
     switch (one.kind) {
       case 'text':
         out.write(`${one.text}\n`);
-        want.push(Buffer.from(`${one.text}\n`));
-        break;
-      case 'plain':
-        out.writePlain(`${one.text}\n`);
         want.push(Buffer.from(`${one.text}\n`));
         break;
       case 'bytes':
