@@ -629,17 +629,17 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
     container ssh {
       ze:not-built "warn";
       description "SSH server";
-      uses listener;
+      uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "2222"; } }
       leaf host-key { type string; }
       leaf idle-timeout { type uint32; units "seconds"; default "600"; }
       leaf max-sessions { type uint16; }
     }
-    container web { ze:not-built "warn"; description "Pages"; uses listener; leaf insecure { type boolean; default "false"; } }
-    container looking-glass { ze:not-built "warn"; description "Looking glass"; uses listener; leaf tls { type boolean; default "false"; } }
+    container web { ze:not-built "warn"; description "Pages"; uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "3443"; } } leaf insecure { type boolean; default "false"; } }
+    container looking-glass { ze:not-built "warn"; description "Looking glass"; uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "8443"; } } leaf tls { type boolean; default "false"; } }
     container mcp {
       ze:not-built "warn";
       description "Model context protocol server";
-      uses listener;
+      uses listener { refine server/ip { default "127.0.0.1"; } refine server/port { default "8080"; } }
       leaf bind-remote { type boolean; default "false"; }
       leaf auth-mode { type enumeration { enum none; enum bearer; enum bearer-list; enum oauth; } default "none"; }
       leaf token { ze:sensitive; type string; }
@@ -660,13 +660,13 @@ export const CONFIG_MODULES: Readonly<Record<string, string>> = {
       ze:not-built "warn";
       description "REST and gRPC";
       leaf token { ze:sensitive; type string; }
-      container rest { uses listener; leaf cors-origin { type string; } }
-      container grpc { uses listener; leaf tls-cert { type string; } leaf tls-key { type string; } }
+      container rest { uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "8081"; } } leaf cors-origin { type string; } }
+      container grpc { uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "50051"; } } leaf tls-cert { type string; } leaf tls-key { type string; } }
     }
     container bmp {
       ze:not-built "warn";
       description "BMP receiver";
-      uses listener;
+      uses listener { refine server/ip { default "0.0.0.0"; } refine server/port { default "11019"; } }
       leaf max-sessions { type uint16 { range "1..1000"; } default "100"; }
     }
     container ntp { presence "on"; ze:syntax "freeform"; ze:not-built "warn"; description "Clock"; }

@@ -1,5 +1,5 @@
 // Rules that hold between parts of a config: bindings and plugins, filter chains and filters, users and profiles, listeners.
-import { childOf, extension } from '../../../yang/compile/schema.ts';
+import { childOf, extension, type ListNode } from '../../../yang/compile/schema.ts';
 import { type Branch, entriesAt, Reader, valueAt } from '../tree/effective.ts';
 import { clamp, type Findings, type Place } from '../fault.ts';
 import { type EffectivePeer, peerPath } from '../tree/inherit.ts';
@@ -182,29 +182,43 @@ interface Listener {
   readonly ip: string;
 }
 
-/** No two listeners share an address and port; a wildcard takes every address of its family. Port 0 never clashes. */
+/**
+ * No two listeners share an address and port; a wildcard takes every address of its family. Port 0 never clashes. A service
+ * that runs and names no server listens on the default of its schema.
+ */
 export function checkListeners(root: Branch, findings: Findings): void {
   const sockets = new Sockets();
+  const take = (owner: string, ip: string, port: number, place: Place): void => {
+    if (ip === '' || port === 0) return;
+    const other = sockets.take(port, { owner, ip });
+    if (other === undefined) return;
+    findings.fault(place, owner, `listener conflict: ${owner} and ${other.owner} both listen on ${ip} port ${port}`);
+  };
   const walk = (branch: Branch, path: string): void => {
-    const off = new Reader(branch);
-    if (childOf(branch.schema, 'enabled') !== undefined && !off.flag('enabled')) return;
+    const service = childOf(branch.schema, 'enabled') !== undefined;
+    if (service && !new Reader(branch).flag('enabled')) return;
     for (const [name, value] of branch.children) {
-      if (value.kind === 'branch') walk(value, path === '' ? name : `${path}/${name}`);
+      const owner = path === '' ? name : `${path}/${name}`;
+      if (value.kind === 'branch') walk(value, owner);
       if (value.kind !== 'list' || extension(value.schema, 'listener') === undefined) continue;
       for (const entry of value.entries.values()) {
         const fields = new Reader(entry);
         const ip = canonicalAddress(fields.text('host') || fields.text('ip'));
-        const port = fields.number('port');
-        if (ip === '' || port === 0) continue;
-        const owner = `${path}/${name}/${entry.key}`;
-        const other = sockets.take(port, { owner, ip });
-        if (other === undefined) continue;
-        const message = `listener conflict: ${owner} and ${other.owner} both listen on ${ip} port ${port}`;
-        findings.fault(entry.place, owner, message);
+        take(`${owner}/${entry.key}`, ip, fields.number('port'), entry.place);
       }
+    }
+    if (!service) return;
+    for (const list of branch.schema.children) {
+      if (list.kind !== 'list' || extension(list, 'listener') === undefined || branch.children.has(list.name)) continue;
+      take(path, defaultOf(list, 'ip'), Number(defaultOf(list, 'port')), branch.place);
     }
   };
   walk(root, '');
+}
+
+function defaultOf(list: ListNode, leaf: string): string {
+  const node = childOf(list, leaf);
+  return node?.kind === 'leaf' ? (node.default ?? '') : '';
 }
 
 const WILDCARDS: readonly string[] = ['0.0.0.0', '::'];

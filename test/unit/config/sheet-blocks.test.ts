@@ -373,6 +373,16 @@ checkRows('10', [
     'listener conflict',
   ),
   refused(
+    'a service without a server listens on its default',
+    'environment { web { enabled true; } ssh { enabled true; ‸server a { ip 127.0.0.1; port 3443; } } }',
+    'listener conflict: environment/ssh/server/a and environment/web both listen',
+  ),
+  refused(
+    'a server without a port has the default one',
+    'environment { ssh { enabled true; server a { ip 127.0.0.1; port 8080; } } mcp { enabled true; ‸server b { } } }',
+    'listener conflict',
+  ),
+  refused(
     'wildcard second',
     'environment { web { enabled true; server a { ip 127.0.0.1; port 80; } } looking-glass { enabled true; ‸server b { ip 0.0.0.0; port 80; } } }',
     'listener conflict',
