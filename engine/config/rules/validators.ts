@@ -54,7 +54,7 @@ export const EVENT_KINDS: readonly string[] = [
   'update-rpki',
 ];
 export const SEND_KINDS: readonly string[] = ['update', 'refresh', 'raw', 'enhanced-refresh'];
-export const LOG_LEVELS: readonly string[] = ['disabled', 'error', 'warn', 'info', 'trace', 'debug', 'trace'];
+export const LOG_LEVELS: readonly string[] = ['disabled', 'error', 'warn', 'info', 'debug', 'trace'];
 
 /** Well-known communities (RFC 1997, RFC 3765, RFC 7999) by their config names. */
 const COMMUNITY_WORDS = ['no-export', 'no-advertise', 'no-export-subconfed', 'nopeer', 'blackhole'];
@@ -114,12 +114,16 @@ export function dateOf(text: string): number | undefined {
   return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== text ? undefined : at;
 }
 
-/** `500ms`, `30s`, `5m`, `2h`, seconds without a unit; milliseconds, or -1. */
+/** `500ms`, `30s`, `5m`, `2h`, several of them as in `1m30s`, seconds without a unit; milliseconds, or -1. */
 export function parseDuration(text: string): number {
-  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text);
-  if (match === null) return -1;
-  const unit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[(match[2] as 'ms' | 's' | 'm' | 'h' | undefined) ?? 's'];
-  return Math.round(Number(match[1]) * unit);
+  const number = String.raw`\d{1,9}(?:\.\d{1,3})?`;
+  if (new RegExp(`^${number}$`).test(text)) return Math.round(Number(text) * 1000);
+  if (!new RegExp(`^(?:${number}(?:ms|s|m|h)){1,4}$`).test(text)) return -1;
+  let total = 0;
+  for (const [, count, unit] of text.matchAll(/([\d.]+)(ms|s|m|h)/g)) {
+    total += Number(count) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[unit as 'ms' | 's' | 'm' | 'h'];
+  }
+  return Math.round(total);
 }
 
 export function makeValidators(registered: Registered = {}): Validators {

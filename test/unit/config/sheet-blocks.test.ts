@@ -226,6 +226,8 @@ checkRows('9', [
   refused('encoder', 'plugin { external x { run a; encoder ‸xml; } }', 'json, text'),
   refused('respawn', 'plugin { external x { run a; respawn ‸always; } }', 'respawn'),
   refused('timeout', 'plugin { external x { run a; timeout ‸soon; } }', 'timeout'),
+  accepted('timeout of two units', 'plugin { external x { run a; timeout 1m30s; } }'),
+  refused('timeout of a unit and none', 'plugin { external x { run a; timeout ‸1m30; } }', 'timeout'),
   accepted('timeout number', 'plugin { external x { run a; timeout 5; } }'),
   refused('twice', 'plugin { external x { run a; } ‸external x { run b; } }', 'duplicate list key for external: x'),
   refused('without name', 'plugin { ‸external { runn a; } }', 'external'),
