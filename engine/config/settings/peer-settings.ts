@@ -76,7 +76,7 @@ export function peerSettings(peer: EffectivePeer, bgp: GlobalBgp, findings: Find
   // What is missing beside keeps the peer from starting no less; what is wrong is said.
   if (missing === undefined && fields.text('connection/local/ip') === '') fault('connection/local/ip', 'local ip is required');
   if (!fields.flag('connection/local/accept') && !fields.flag('connection/remote/connect')) {
-    fault('connection/local/accept', 'accept false together with connect false leaves no way to connect');
+    fault('connection/local/accept', 'accept false together with connect false leaves the connection no way to come up');
   }
   if (missing !== undefined) {
     findings.warn(fields.branch.place, path, `incomplete peer ${peer.name}: ${missing} is missing; the peer is not started`);

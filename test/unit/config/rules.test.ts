@@ -78,7 +78,7 @@ const rows: readonly Row[] = [
     'neither accept nor connect',
     bgp(peer({ local: 'ip 10.0.0.1; accept false;', remote: 'ip 10.0.0.2; connect false;' })),
     1,
-    'accept false',
+    'accept false together with connect false leaves the connection no way to come up',
   ],
   [
     'hold time 1',
