@@ -136,9 +136,9 @@ export class RouteBook {
         for (const octet of [code, flags])
           if (!isOctet(octet.text))
             fault('attribute', octet.place, `"${clamp(octet.text)}" is not an octet: 0..255, or 0x and two digits`);
-        if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(value.text))
-          fault('attribute', value.place, `"${clamp(value.text)}" is not 0x and pairs of hexadecimal digits`);
-        out.push(`attribute [ ${code.text} ${flags.text} ${value.text} ]`);
+        if (!/^(?:0x)?(?:[0-9a-fA-F]{2})*$/.test(value.text))
+          fault('attribute', value.place, `"${clamp(value.text)}" is not pairs of hexadecimal digits, with or without 0x`);
+        out.push(`attribute [ ${code.text} ${flags.text} 0x${value.text.replace('0x', '')} ]`);
       }
     return out;
   }

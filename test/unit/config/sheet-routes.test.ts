@@ -99,6 +99,7 @@ checkRows('6', [
   accepted('path-information quad', attr('path-information 0.0.0.5;')),
   refused('path-information word', attr('path-information ‸x;'), 'path-information'),
   accepted('generic', attr('attribute [ 0x20 0xc0 0x0000fde80000000100000002 ];')),
+  accepted('generic hex alone', attr('attribute [ 0x20 0xc0 0000fde80000000100000002 ];')),
   accepted('generic decimal code', attr('attribute [ 99 0xe0 0x00 ];')),
   refused('generic short', attr('‸attribute [ 25 0xc0 ];'), 'code flags value'),
   refused('generic no hex', attr('attribute [ 0x63 0xc0 ‸0xzz ];'), 'attribute'),
