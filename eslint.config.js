@@ -28,5 +28,5 @@ export default tseslint.config(
       ],
     },
   },
-  { files: ['eslint.config.js'], ...tseslint.configs.disableTypeChecked },
+  { files: ['*.config.js'], ...tseslint.configs.disableTypeChecked },
 );

@@ -1,6 +1,4 @@
 // The composition root: builds every part, wires it, starts in order, stops in reverse. Nothing imports it but the program.
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ReactorPort } from './bgp/port.ts';
 import { EventBus } from './bus/bus.ts';
 import { ReportBus } from './bus/reports.ts';
@@ -31,6 +29,7 @@ import { Bug } from './core/assert.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { controlSocketPath, type Environment } from './core/control-socket.ts';
 import type { Log } from './core/log.ts';
+import { BIN_FOLDER } from './core/program.ts';
 import { RootLog } from './core/root-log.ts';
 import { releaseYoungHeap } from './core/young-heap.ts';
 import { DnsLookup } from './host/services/dns-lookup.ts';
@@ -61,7 +60,6 @@ export interface DaemonHandle {
 }
 
 const STOPPING: ReloadOutcome = { ok: false, errors: ['the daemon is stopping'] };
-const BIN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const EXIT_FAILED = 1;
 const EXIT_FATAL_PLUGIN = 3;
 

@@ -4,13 +4,16 @@ import { fileURLToPath } from 'node:url';
 import type { PluginDefinition } from '../../sdk/plugin/define.ts';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import type { Attach } from '../bgp/warm-up.ts';
+import { EXTENSION, PLUGINS } from '../core/program.ts';
 import { type BuiltinPlugin, withDependencies } from '../host/startup/plan.ts';
 
-const FOLDER = new URL('../../plugins/', import.meta.url);
-const INDEX = import.meta.url.endsWith('.ts') ? 'index.ts' : 'index.js';
+/** The module of a built-in plugin. */
+function moduleOf(name: string): string {
+  return new URL(`${name}/index${EXTENSION}`, PLUGINS).href;
+}
 
 function builtinNames(): readonly string[] {
-  return readdirSync(fileURLToPath(FOLDER), { withFileTypes: true })
+  return readdirSync(fileURLToPath(PLUGINS), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
@@ -20,7 +23,7 @@ function builtinNames(): readonly string[] {
 export async function loadBuiltins(): Promise<readonly BuiltinPlugin[]> {
   return Promise.all(
     builtinNames().map(async (name) => {
-      const moduleUrl = new URL(`${name}/${INDEX}`, FOLDER).href;
+      const moduleUrl = moduleOf(name);
       const { default: definition } = (await import(moduleUrl)) as { readonly default: PluginDefinition };
       return {
         name: definition.name,
@@ -49,9 +52,7 @@ export function autoloadedNames(builtins: readonly BuiltinPlugin[]): readonly st
  */
 export async function loadRehearsals(): Promise<Attach> {
   const modules = await Promise.all(
-    builtinNames().map(
-      async (name) => (await import(new URL(`${name}/${INDEX}`, FOLDER).href)) as { rehearse?: (routes: RoutePath) => void },
-    ),
+    builtinNames().map(async (name) => (await import(moduleOf(name))) as { rehearse?: (routes: RoutePath) => void }),
   );
   return (scope) => {
     for (const module of modules) module.rehearse?.(scope());

@@ -1,9 +1,9 @@
 // What the command line needs of plugins when there is no daemon: their part of a configuration, and what they declare.
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { PluginReader } from '../cli/io.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Environment } from '../core/control-socket.ts';
+import { BIN_FOLDER } from '../core/program.ts';
 import { declarationRow } from '../host/startup/query.ts';
 import { loadBuiltins } from './builtins.ts';
 import { type Asking, declarationsOf, loadWithPlugins } from './declarations.ts';
@@ -13,7 +13,7 @@ export async function pluginReader(environment: Environment, signal: AbortSignal
   const asking = (path: string): Asking => ({
     builtins,
     folder: path === '-' ? process.cwd() : dirname(path),
-    binFolder: dirname(dirname(fileURLToPath(import.meta.url))),
+    binFolder: BIN_FOLDER,
     environment,
     clock: systemClock,
     signal,

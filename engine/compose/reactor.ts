@@ -5,6 +5,7 @@ import { reactorBoot, RemoteReactor, startInline } from '../bgp/remote.ts';
 import type { EventBus } from '../bus/bus.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import { engineModule } from '../core/program.ts';
 import { startInThread } from '../host/bridge/start-in-thread.ts';
 
 export interface ReactorStart {
@@ -46,7 +47,7 @@ export async function startReactor(start: ReactorStart): Promise<StartedReactor>
     return { port, close: () => port.stop('') };
   }
   const boot = reactorBoot(WARM_UP_MESSAGES);
-  const worker = new Worker(new URL('../thread.js', import.meta.url), {
+  const worker = new Worker(engineModule('thread'), {
     workerData: boot,
     name: 'reactor',
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

@@ -8,6 +8,7 @@ import { messageOf } from '../../../sdk/rpc/errors.ts';
 import { pipePair } from '../../../sdk/rpc/pipe.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import { engineModule } from '../../core/program.ts';
 import type { BridgeCalls, BridgeEnd } from '../bridge/bridge-end.ts';
 import { PortBridgeEnd } from '../bridge/bridge-port.ts';
 import { DirectBridge } from '../bridge/direct-bridge.ts';
@@ -238,12 +239,13 @@ export class ThreadLauncher implements Launcher {
     const ports = new MessageChannel();
     const stream = new PortDuplex(ports.port1);
     const data: ThreadStart = { name: this.#site.name, moduleUrl: this.#site.moduleUrl, pipe: ports.port2 };
-    const entry = new URL(
-      import.meta.url.endsWith('.ts') ? '../bridge/thread-main.ts' : '../bridge/thread-main.js',
-      import.meta.url,
-    );
     // Loaders and hooks of this process (tsx, an inspector) are no affair of the plugin, and each costs it a start.
-    const worker = new Worker(entry, { workerData: data, transferList: [ports.port2], stderr: true, execArgv: [] });
+    const worker = new Worker(engineModule('host/bridge/thread-main'), {
+      workerData: data,
+      transferList: [ports.port2],
+      stderr: true,
+      execArgv: [],
+    });
     const relay = new StderrRelay(this.#site.log, this.#site.clock, 'trace');
     worker.stderr.on('data', (bytes: Buffer) => relay.push(bytes));
     worker.stderr.once('end', () => relay.end());

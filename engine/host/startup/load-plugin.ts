@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import type { Bridge } from '../../../sdk/plugin/bridge.ts';
 import type { PluginLog } from '../../../sdk/plugin/log.ts';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
+import { EXTENSION } from '../../core/program.ts';
 
 const CHECK_MS = 5000;
 
@@ -79,7 +80,7 @@ function definitionIn(module: unknown): PluginDefinition | undefined {
 
 async function importModule(moduleUrl: string): Promise<unknown> {
   if (moduleUrl.startsWith('file:') && !existsSync(fileURLToPath(moduleUrl))) throw new Error(`${moduleUrl}: no such file`);
-  if (!/\.[cm]?ts$/.test(moduleUrl) || import.meta.url.endsWith('.ts')) return (await import(moduleUrl)) as unknown;
+  if (!/\.[cm]?ts$/.test(moduleUrl) || EXTENSION === '.ts') return (await import(moduleUrl)) as unknown;
   let tsx: { tsImport(specifier: string, parentUrl: string): Promise<unknown> };
   try {
     tsx = await import('tsx/esm/api');
