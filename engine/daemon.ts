@@ -20,6 +20,7 @@ import { Originations } from './compose/originations.ts';
 import { Questions } from './compose/questions.ts';
 import { warmUpEvents } from './compose/event-warm-up.ts';
 import { startReactor } from './compose/reactor.ts';
+import { ReactorThread } from './compose/reactor-thread.ts';
 import { ReloadTurns } from './compose/reload-turns.ts';
 import { engineServices } from './compose/services.ts';
 import { happened, type ReloadOutcome, Transactions } from './compose/transactions.ts';
@@ -32,6 +33,7 @@ import type { Log } from './core/log.ts';
 import { BIN_FOLDER } from './core/program.ts';
 import { RootLog } from './core/root-log.ts';
 import { releaseYoungHeap } from './core/young-heap.ts';
+import { preloadModules } from './host/startup/load-plugin.ts';
 import { DnsLookup } from './host/services/dns-lookup.ts';
 import { PluginHost } from './host/host.ts';
 import type { BuiltinPlugin } from './host/startup/plan.ts';
@@ -50,6 +52,8 @@ export interface DaemonOptions {
   readonly quiet?: boolean | undefined;
   readonly env: Environment;
   readonly version: string;
+  /** Begun before this module was loaded; without it, it begins with the daemon. */
+  readonly thread?: ReactorThread | undefined;
 }
 
 export interface DaemonHandle {
@@ -92,6 +96,15 @@ class Daemon {
   }
 
   async run(): Promise<number> {
+    const thread = this.#options.thread ?? new ReactorThread();
+    try {
+      return await this.#run(thread);
+    } finally {
+      await thread.end();
+    }
+  }
+
+  async #run(thread: ReactorThread): Promise<number> {
     const { configPath } = this.#options;
     const builtins = await loadBuiltins();
     const source = new ConfigSource({
@@ -132,7 +145,7 @@ class Daemon {
     const uncaught = (error: unknown): void => this.#uncaught(error);
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught);
     try {
-      const start = this.#start(source, builtins, closers);
+      const start = this.#start(source, builtins, thread, closers);
       this.#started = start.catch(() => undefined);
       await start;
       if (this.#stopReason === undefined) await new Promise<void>((resolve) => (this.#end = resolve));
@@ -201,7 +214,12 @@ class Daemon {
     return done;
   }
 
-  async #start(source: ConfigSource, builtins: readonly BuiltinPlugin[], closers: (() => Promise<void> | void)[]): Promise<void> {
+  async #start(
+    source: ConfigSource,
+    builtins: readonly BuiltinPlugin[],
+    thread: ReactorThread,
+    closers: (() => Promise<void> | void)[],
+  ): Promise<void> {
     const configs = this.#configs;
     const rootLog = this.#rootLog;
     const log = this.#log;
@@ -234,7 +252,7 @@ class Daemon {
       host: () => this.#host,
     });
     const { port: reactor, close: closeReactor } = await startReactor({
-      thread: config.environment.reactorThread,
+      thread: config.environment.reactorThread ? thread : undefined,
       clock,
       log: (subsystem) => rootLog.log(subsystem),
       bus,
@@ -293,6 +311,7 @@ class Daemon {
       service.become(door.path);
     }
 
+    preloadModules(config.plugins, source.folder);
     // The plugins of the reactor read its settings while they start: they are there before the peers are.
     await reactor.apply({ ...config.reactor, peers: [] });
     if (this.#isStopping()) return;

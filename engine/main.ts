@@ -54,8 +54,10 @@ async function run(): Promise<void> {
       process.on('SIGHUP', () => void daemon?.reload());
       const { holdYoungHeap } = await import('./core/young-heap.ts');
       holdYoungHeap();
+      const { ReactorThread } = await import('./compose/reactor-thread.ts');
+      const thread = new ReactorThread();
       const { runDaemon } = await import('./daemon.ts');
-      daemon = runDaemon({ ...options, env: process.env, version: VERSION });
+      daemon = runDaemon({ ...options, env: process.env, version: VERSION, thread });
       if (interruption.signal.aborted) daemon.stop('SIGTERM');
       return daemon.done;
     },

@@ -6,7 +6,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { RoutePath } from '../../sdk/plugin/route-path.ts';
 import { type Clock, systemClock, type Timer } from '../core/clock.ts';
-import { RingReader, RingWriter, ringMemory } from '../core/ring.ts';
+import { RingReader, RingWriter } from '../core/ring.ts';
 import { RingSink, RingSource } from './events/event-ring.ts';
 import type { OriginationBatch, OriginationCounts } from './originate/origination-batch.ts';
 import type {
@@ -24,13 +24,12 @@ import type {
   Report,
   StoredRoute,
 } from './port.ts';
+import type { ReactorBoot } from './reactor-boot.ts';
 import { Reactor } from './reactor.ts';
 import type { ReactorOptions } from './reactor.ts';
 import { warmUp } from './warm-up.ts';
 import type { Attach } from './warm-up.ts';
 
-/** Bytes of events under way between the threads. */
-export const RING_BYTES = 8 << 20;
 /** Rows the near end hands on before it gives its loop a turn: about a millisecond of them, so that what was made of them leaves. */
 const DRAIN_ROWS = 512;
 /** The first slice after a rest: its takers shall have something to begin with. Each further one is twice the one before. */
@@ -39,17 +38,6 @@ const FIRST_ROWS = 64;
 const WAIT_MS = 100;
 /** Rows it hands on before another word of the far end, at most. */
 const CATCH_UP_ROWS = 4096;
-
-/** What the worker is started with. */
-export interface ReactorBoot {
-  readonly ring: SharedArrayBuffer;
-  /** Synthetic messages to run through the real classes before anything listens; 0 = none. */
-  readonly warmUpMessages: number;
-}
-
-export function reactorBoot(warmUpMessages: number, ringBytes: number = RING_BYTES): ReactorBoot {
-  return { ring: ringMemory(ringBytes), warmUpMessages };
-}
 
 /** Anything a message port, a worker or `parentPort` has in common. */
 export interface Post {

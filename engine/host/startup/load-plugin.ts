@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import type { Bridge } from '../../../sdk/plugin/bridge.ts';
 import type { PluginLog } from '../../../sdk/plugin/log.ts';
 import { messageOf } from '../../../sdk/rpc/errors.ts';
+import type { PluginSettings } from '../../config/settings/plugin-settings.ts';
 import { EXTENSION } from '../../core/program.ts';
 
 const CHECK_MS = 5000;
@@ -52,6 +53,17 @@ export async function loadPlugin(moduleUrl: string): Promise<PluginDefinition> {
   const found = definitionIn(module);
   if (found === undefined) throw new Error(`${moduleUrl}: the default export is not a plugin (definePlugin)`);
   return found;
+}
+
+/**
+ * Begins to read the modules that these plugins will run from in this thread, while something else is waited for. What is wrong with one is told
+ * when it is started.
+ */
+export function preloadModules(plugins: readonly PluginSettings[], folder: string): void {
+  for (const { run, use, isolation } of plugins) {
+    if (run === '' && isolation === 'main' && isModulePath(use) && /\.m?js$/.test(use))
+      import(moduleUrlOf(use, folder)).catch(() => undefined);
+  }
 }
 
 /** File and line of a syntax error, which `import()` keeps to itself; '' when it is not in this file but in one that it imports. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RingSink, RingSource } from '../../../engine/bgp/events/event-ring.ts';
-import { RING_BYTES } from '../../../engine/bgp/remote.ts';
+import { RING_BYTES } from '../../../engine/bgp/reactor-boot.ts';
 import type { StructuredBatch } from '../../../sdk/plugin/structured.ts';
 import type { ProcessFailure, ProcessOptions } from '../../../engine/bus/process.ts';
 import type { OverflowPolicy } from '../../../engine/bus/queue.ts';
