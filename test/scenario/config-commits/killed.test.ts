@@ -1,4 +1,4 @@
-// A daemon that is killed in the middle of a commit, of one that has to be confirmed, of its return or of a rollback, at points nobody chose: the
+// A daemon that is killed in the middle of a commit, of one that has to be confirmed, of its return or of a rollback, at points that ZEST_SEED chooses: the
 // file is the old configuration or the new one, whole, and the daemon starts again on it. ZEST_KILLS sets how many times for each (1).
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,6 +9,9 @@ import { ask } from '../../../engine/cli/client.ts';
 import { eventually, ZestProcess } from '../../support/zest-process.ts';
 
 const KILLS = Number(process.env['ZEST_KILLS'] ?? '1');
+const SEED = Number(process.env['ZEST_SEED'] ?? '1');
+/** From 0 to 1: steps of the golden ratio, which spread over the whole however many they are. */
+const fraction = (kill: number): number => ((SEED + kill) * 0.618_033_988_75) % 1;
 
 /** Large enough that writing it takes time. */
 const config = (name: string): string =>
@@ -84,7 +87,7 @@ for (const { what, first, command, writes } of ROWS) {
       } else {
         // The file is written near the end: every other point lies there.
         const from = kill % 2 === 0 ? 0 : 0.8;
-        await new Promise((resolve) => setTimeout(resolve, span * (from + Math.random() * (1.2 - from))));
+        await new Promise((resolve) => setTimeout(resolve, span * (from + fraction(kill) * (1.2 - from))));
       }
       zest.child.kill('SIGKILL');
       await eventually('it is gone', () => (zest.exitCode === undefined ? undefined : true));
