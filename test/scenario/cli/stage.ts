@@ -124,11 +124,11 @@ export async function impostor(behave: (socket: Socket) => void): Promise<{ path
   };
 }
 
-/** Polls until the condition holds; fails after twenty seconds. */
+/** Polls until the condition holds; fails after a minute. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 20 s: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within 60 s: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

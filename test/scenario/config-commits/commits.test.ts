@@ -194,8 +194,9 @@ describe('commits', { timeout: 600_000 }, () => {
 
   test('one that is not comes back by itself, and is kept with that word', async () => {
     const target = new DaemonTarget(join(folder, 'control.sock'), process.getuid?.() ?? 0, zest.configPath);
-    await zest.json('config', 'commit', offer(config(port, 'for a second')), '--confirmed', '1');
-    assert.equal(await description(), 'for a second');
+    // Long enough for the commands that look at it, each a process.
+    await zest.json('config', 'commit', offer(config(port, 'for a while')), '--confirmed', '12');
+    assert.equal(await description(), 'for a while');
     const { version } = await target.load();
     await eventually('it is back', async () => ((await description()) === 'confirmed' ? true : undefined));
     await eventually('nothing waits', async () => ((await pending()) === undefined ? true : undefined));

@@ -217,7 +217,7 @@ describe('config transactions', { skip, timeout: 600_000 }, () => {
       assert.match(stderr, why);
       assert.match(stderr, /transaction tx-\d+/);
       // Two seconds to apply, three times that to undo, and what a busy machine adds.
-      assert.ok(took < 20_000, `${took} ms`);
+      assert.ok(took < 60_000, `${took} ms`);
       assert.deepEqual(
         read('first.log').map((line) => line.split(' ')[0]),
         first,

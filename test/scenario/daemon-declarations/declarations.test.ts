@@ -129,13 +129,14 @@ describe('plugins with configuration of their own', { timeout: 600_000 }, () => 
   external none { run "echo '#1 ze-plugin-engine:declare-registration {}'"; }
   external mute { run "exec node acme.mjs mute"; }
   external gone { run "no-such-program-here"; }
-  external slow { run "exec sleep 30"; }
+  external slow { run "exec sleep 600"; }
   external rib { use bgp-rib; }
 }
 `,
       'five.conf',
     );
-    const environment = { ...process.env, ze_plugin_query_timeout: '3s' };
+    // All are asked at once: long enough for those that answer, each a process that starts.
+    const environment = { ...process.env, ze_plugin_query_timeout: '15s' };
     const answer = await run(
       process.execPath,
       [PROGRAM, 'show', 'plugin', 'declarations', 'config', path, '--json'],

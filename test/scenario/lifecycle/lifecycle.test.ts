@@ -109,7 +109,9 @@ describe('the life of the daemon', { timeout: 600_000 }, () => {
 
   test('places where nothing can be made are reported, not waited for', async () => {
     const zest = await ZestProcess.start(config(await freePort()), { ze_pid_file: '/proc/zest/x/pid' }, folder);
-    assert.match(zest.output, /a file could not be written {2}file=\/proc\/zest\/x\/pid/);
+    await eventually('the report', () =>
+      /a file could not be written {2}file=\/proc\/zest\/x\/pid/.test(zest.output) ? true : undefined,
+    );
     assert.equal(await zest.stop(), 0);
     const refused = ZestProcess.launch(config(await freePort()), { ze_control_socket: '/proc/zest/x/control.sock' }, folder);
     await eventually('it ends by itself', () => (refused.exitCode === undefined ? undefined : true));

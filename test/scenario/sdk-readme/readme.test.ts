@@ -214,7 +214,7 @@ for (const { marks, text, line } of blocks.filter((block) => block.language === 
     try {
       const [first] = typed(text);
       assert.ok(first);
-      await eventually('the first answer', () => (shell(first.command, socket) === first.output ? true : undefined), 30_000);
+      await eventually('the first answer', () => (shell(first.command, socket) === first.output ? true : undefined));
       for (const { command, output } of typed(text).slice(1)) shows(shell(command, socket), output);
     } finally {
       lab.kill('SIGKILL');

@@ -29,7 +29,7 @@ export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString(
 export async function until<T>(
   what: () => T | undefined | false | Promise<T | undefined | false>,
   says: string,
-  ms = 5000,
+  ms = 60_000,
 ): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {
@@ -293,7 +293,7 @@ export class Speaker {
   }
 
   /** The first message of a type not taken yet, taken. */
-  async hears(type: number, ms = 5000): Promise<Uint8Array> {
+  async hears(type: number, ms = 60_000): Promise<Uint8Array> {
     const at = await until(
       () => {
         const index = this.heard.findIndex((one) => one.type === type);

@@ -42,7 +42,7 @@ for (const [args, says] of [
 
 test('no session: what is tried and why it fails is said at once, and not with every attempt', async (t) => {
   const port = await freePort();
-  const refused = await lab(['--connect', `127.0.0.1:${port}`, '--duration', '0.5']);
+  const refused = await lab(['--connect', `127.0.0.1:${port}`, '--duration', '2']);
   assert.equal(refused.code, 1);
   assert.match(
     refused.errors,

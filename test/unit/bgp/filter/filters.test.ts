@@ -389,7 +389,7 @@ test('export: a table of best routes waits as a set of rows while filters take t
     }
     return prefixes.size;
   };
-  await until(() => plain.heard.length > rows && count(plain) === rows, 'the other peer has the table', 20_000);
+  await until(() => plain.heard.length > rows && count(plain) === rows, 'the other peer has the table');
   const waiting = (await lab.reactor.snapshot([0]))[0]?.sendQueueBytes ?? 0;
   assert(waiting > 1 << 20 && waiting < 1.5 * (1 << 20), `${waiting} octets wait, not the table`);
   assert.equal(count(filtered), 0);
@@ -397,7 +397,7 @@ test('export: a table of best routes waits as a set of rows while filters take t
   // From now on answers come at once.
   lab.sink.reply = () => ACCEPT;
   for (const answer of answers) answer(ACCEPT);
-  await until(() => filtered.heard.length > rows && count(filtered) === rows, 'the rest follows', 20_000);
+  await until(() => filtered.heard.length > rows && count(filtered) === rows, 'the rest follows');
 });
 
 function hexUpdate(bytes: string): Uint8Array {

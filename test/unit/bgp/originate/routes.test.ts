@@ -494,7 +494,7 @@ test('a receiver of messages that takes nothing holds the others for five second
     else if (!congested()) source.socket.once('drain', flood);
   };
   flood();
-  await until(congested, 'congestion is told', 20_000);
+  await until(congested, 'congestion is told');
   await until(async () => (await lab.reactor.snapshot())[0]?.held === true, 'the source is held');
   assert.equal(await lab.state(3), 'established');
   clock.advance(5000);
