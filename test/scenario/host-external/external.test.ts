@@ -106,8 +106,8 @@ const misdeeds: readonly { what: string; words: string; code: string; text: RegE
     what: 'silence',
     words: 'die=3 how=silent',
     code: 'plugin-stage-timeout',
-    text: /stage 3 .*no progress for 2000 ms/,
-    timeoutMs: 2000,
+    text: /stage 3 .*no progress for 5000 ms/,
+    timeoutMs: 5000,
   },
   { what: 'exit 0', words: 'die=4 how=exit', code: 'plugin-crash', text: /exited with code 0/ },
   {
@@ -234,8 +234,8 @@ test('children die with the daemon, however it ends', async () => {
   const spawnModule = pathToFileURL(join(import.meta.dirname, '../../../engine/host/external/spawn.ts')).href;
   const code = `
     import { Child } from ${JSON.stringify(spawnModule)};
-    const { silentLog } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/log'))});
-    const { systemClock } = await import(${JSON.stringify(spawnModule.replace('host/spawn', 'core/clock'))});
+    const { silentLog } = await import(${JSON.stringify(spawnModule.replace('host/external/spawn', 'core/log'))});
+    const { systemClock } = await import(${JSON.stringify(spawnModule.replace('host/external/spawn', 'core/clock'))});
     const child = new Child({ command: { file: '/bin/sh', args: ['-c', 'sleep 600 & wait'] }, cwd: '/', env: process.env, log: silentLog, relayLevel: 'off', clock: systemClock });
     process.stdout.write(String(child.pid));
     setTimeout(() => { throw new Error('the daemon dies'); }, 50);

@@ -48,7 +48,7 @@ async function leftOver(run: string, binder: string, mark: string): Promise<numb
   } finally {
     parent.kill('SIGKILL');
   }
-  await eventually(`${run} is gone`, () => (marked() === 0 ? true : undefined), 5000).catch(() => undefined);
+  await eventually(`${run} is gone`, () => (marked() === 0 ? true : undefined), 10_000).catch(() => undefined);
   return marked();
 }
 

@@ -55,20 +55,20 @@ const rows: readonly (readonly [name: string, how: { run?: string; use?: string 
   ['a wrong kind', { run: echo(`${LINE} {"commands":7}`) }, 'no-answer', /commands is not a list/],
   ['a line past 16 MiB', { run: 'head -c 17000000 /dev/zero | tr "\\0" x' }, 'no-answer', /longer than 16 MiB/],
   ['no such program', { run: 'no-such-program-here' }, 'unstartable', /^exit code 127: .*not found/],
-  ['silence', { run: 'sleep 30' }, 'timeout', /^nothing within 3 s$/],
+  ['silence', { run: 'sleep 30' }, 'timeout', /^nothing within 10 s$/],
   ['no such module', { use: './none.mjs' }, 'unstartable', /no such file/],
   ['no such built-in', { use: 'bgp-rip' }, 'unstartable', /^no built-in plugin "bgp-rip" \(did you mean "bgp-rib"\?\)$/],
   ['a module', { use: './good.mjs' }, 'declared', /^$/],
   ['a module that is none', { use: './empty.mjs' }, 'unstartable', /not a plugin/],
   ['a module that throws when it is asked', { use: './throws.mjs' }, 'no-answer', /^no moon$/],
-  ['a module that never answers', { use: './hangs.mjs' }, 'timeout', /^nothing within 3 s$/],
+  ['a module that never answers', { use: './hangs.mjs' }, 'timeout', /^nothing within 10 s$/],
 ];
 
 describe('declarations', { timeout: 600_000 }, () => {
   let folder: string;
   const ask = (
     plugins: readonly PluginSettings[],
-    timeoutMs = 3000,
+    timeoutMs = 10_000,
     signal?: AbortSignal,
   ): Promise<readonly DeclarationAnswer[]> =>
     queryDeclarations(plugins, {
