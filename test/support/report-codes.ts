@@ -16,8 +16,8 @@ export interface ReportEntry {
 
 export async function reports(zest: ZestProcess): Promise<readonly ReportEntry[]> {
   // What is down has failed before: a warning that is seen has its error.
-  const warnings: unknown = await zest.ask('show warnings');
-  const errors: unknown = await zest.ask('show errors');
+  const warnings: unknown = await zest.json('show', 'warnings');
+  const errors: unknown = await zest.json('show', 'errors');
   return [errors, warnings].flat() as readonly ReportEntry[];
 }
 

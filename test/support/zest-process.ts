@@ -151,6 +151,11 @@ export class ZestProcess {
     >;
   }
 
+  /** Waits for this in what the daemon writes: its pipe may be read later than what the control socket says. */
+  async logs(pattern: RegExp): Promise<void> {
+    await eventually(`${pattern.source} in the log`, () => (pattern.test(this.output) ? true : undefined));
+  }
+
   /** Rewrites the config file and has the daemon read it again. */
   reload(config: string): void {
     writeFileSync(this.configPath, config);

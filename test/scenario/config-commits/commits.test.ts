@@ -227,7 +227,7 @@ describe('commits', { timeout: 600_000 }, () => {
     await speaker.close();
     zest = await ZestProcess.start(file(), {}, folder);
     assert.equal(await description(), 'confirmed');
-    assert.match(zest.output, /was not confirmed before the daemon ended.*risky/);
+    await zest.logs(/was not confirmed before the daemon ended.*risky/);
     assert.equal(await pending(), undefined);
     speaker = await RawSpeaker.establish({ port, local: '127.0.0.2' });
   });

@@ -196,7 +196,7 @@ describe('reloads', { timeout: 600_000 }, () => {
       'environment/reactor/cache-ttl takes effect when the daemon is started again',
       'environment/reactor/cache-max has no effect: ze.reactor.cache-max is set by the environment or an option',
     ]);
-    assert.match(zest.output, /changed settings take effect when the daemon is started again.*environment\/reactor\/cache-ttl/);
+    await zest.logs(/changed settings take effect when the daemon is started again.*environment\/reactor\/cache-ttl/);
     assert.equal(await warning(), 'the daemon was started with another environment/reactor/cache-ttl');
     await reload({ environment: 'reactor { cache-ttl 99; cache-max 7; }', description: 'other' });
     assert.equal(await warning(), 'the daemon was started with another environment/reactor/cache-ttl');

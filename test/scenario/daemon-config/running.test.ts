@@ -61,7 +61,7 @@ describe('a running daemon', { timeout: 600_000 }, () => {
     const warning = (await reports(zest)).find(({ code }) => code === 'listener');
     assert.deepEqual([warning?.severity, warning?.subject], ['warning', subject]);
     assert.match(warning?.message ?? '', /address already in use/);
-    assert.match(zest.output, /warn .*address already in use/);
+    await zest.logs(/warn .*address already in use/);
     assertCodesListed((await reports(zest)).map(({ code }) => code));
     await new Promise<void>((resolve) => occupant.close(() => resolve()));
     const speaker = await eventually('the daemon listens', () => RawSpeaker.establish({ port, local: '127.0.0.2' }));
@@ -77,7 +77,7 @@ describe('a running daemon', { timeout: 600_000 }, () => {
     const entries = await reports(zest);
     assert.ok(entries.some(({ code, severity }) => code === 'state-dir-unwritable' && severity === 'warning'));
     assertCodesListed(entries.map(({ code }) => code));
-    assert.match(zest.output, /state directory is not writable/);
+    await zest.logs(/state directory is not writable/);
   });
 
   test('a live control socket refuses a second daemon, a stale one is replaced', async (t) => {
@@ -134,7 +134,7 @@ describe('a running daemon', { timeout: 600_000 }, () => {
     const entries = await reports(zest);
     assertCodesListed(entries.map(({ code }) => code));
     assert.match(entries.find(({ code }) => code === 'reload-refused')?.message ?? '', /^line \d+: .*\[column \d+/);
-    assert.match(zest.output, /reload refused, the running configuration stays/);
+    await zest.logs(/reload refused, the running configuration stays/);
 
     zest.reload(config(port, 'external second { run "exec node raw-plugin.mjs"; }'));
     await eventually('a good file is taken', async () =>

@@ -280,7 +280,7 @@ bgp {
     await eventually('the refusal', async () =>
       (await reports(zest)).some(({ code }) => code === 'reload-refused') ? true : undefined,
     );
-    assert.match(zest.output, /undefined plugin in import filter: exta:rules/);
+    await zest.logs(/undefined plugin in import filter: exta:rules/);
     assert.ok(speaker('plain').established);
   });
 

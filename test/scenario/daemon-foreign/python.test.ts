@@ -65,7 +65,7 @@ bgp {
     };
     const row = plugins.find(({ name }) => name === 'snake');
     assert.deepEqual([row?.state, row?.commands], ['running', 3]);
-    assert.match(zest.output, /msg=ready roots=bgp router=1 commands=\d+/);
+    await zest.logs(/msg=ready roots=bgp router=1 commands=\d+/);
   });
 
   test('its capability is in our OPEN', () => {

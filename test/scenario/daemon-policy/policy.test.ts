@@ -183,8 +183,8 @@ bgp {
         await eventually('the refusal', async () =>
           (await reports(zest)).some(({ code }) => code === 'reload-refused') ? true : undefined,
         );
-        assert.match(zest.output, /unknown filter in import: SAME/);
-        assert.match(zest.output, /did you mean \\?"SANE/);
+        await zest.logs(/unknown filter in import: SAME/);
+        await zest.logs(/did you mean \\?"SANE/);
         for (const one of speakers.values()) assert.ok(one.established);
         assertCodesListed((await reports(zest)).map(({ code }) => code));
       });
