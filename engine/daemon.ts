@@ -226,6 +226,7 @@ class Daemon {
     const service = this.#service;
     if (configs === undefined || rootLog === undefined || log === undefined || service === undefined) return;
     const config = configs.active;
+    if (!config.environment.reactorThread) await thread.end();
     const clock = this.#clock;
     const { env, flags } = this.#options;
     const uid = process.getuid?.() ?? 0;

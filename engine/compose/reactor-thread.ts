@@ -22,7 +22,7 @@ export class ReactorThread {
   #onLost: ((reason: string) => void) | undefined;
   #ending = false;
 
-  /** Its process does not live for it alone. */
+  /** The process lives as long as the thread: whoever begins it ends it. */
   constructor() {
     this.worker = new Worker(engineModule('thread'), {
       workerData: this.boot,

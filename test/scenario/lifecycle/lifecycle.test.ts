@@ -1,7 +1,7 @@
 // The daemon's life from outside: stopped while it starts, killed without a word, told to reload a hundred times or what is no file.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -57,6 +57,17 @@ describe('the life of the daemon', { timeout: 600_000 }, () => {
       assert.equal(lines.length, quiet ? 0 : 1, zest.output);
       if (!quiet) assert.match(lines[0] ?? '', /info +daemon +zest ready +peers=1 +plugins=\d+ +socket=.*control\.sock$/);
     }
+  });
+
+  test('a reactor in the main thread leaves no thread of its own running', async () => {
+    const counts: number[] = [];
+    for (const setting of ['yes', 'no']) {
+      const zest = await ZestProcess.start(config(await freePort()), { ze_reactor_thread: setting }, folder);
+      counts.push(readdirSync(`/proc/${zest.child.pid ?? 0}/task`).length);
+      assert.equal(await zest.stop(), 0);
+    }
+    const [own = 0, none = 0] = counts;
+    assert.equal(none, own - 1);
   });
 
   test('SIGHUPs in a row share a reload, sessions stay up', async (t) => {
