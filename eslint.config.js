@@ -28,5 +28,5 @@ export default tseslint.config(
       ],
     },
   },
-  { files: ['*.config.js'], ...tseslint.configs.disableTypeChecked },
+  { files: ['eslint.config.js'], ...tseslint.configs.disableTypeChecked },
 );

@@ -1,6 +1,9 @@
 /**
- * Where the program's own files are. The built program is bundled, so a module cannot tell from its own place where another one went: this one is
- * an entry of the bundle (esbuild.config.js) and lies two folders below the root of the build, as it does below the root of the source.
+ * Where the program's own files are. The built program is bundled (`bundle` in package.json), so a module cannot tell from its own place where
+ * another one went: this one is an entry of the bundle and lies two folders below the root of the build, as it does below the root of the source.
+ *
+ * Bundled, because finding, reading and linking 600 modules was a third of the start. What a thread, a plugin, a test or a user of the package
+ * imports by name is an entry; all entries share chunks, so that a class is the same class wherever it is imported from.
  */
 import { fileURLToPath } from 'node:url';
 
